@@ -57,7 +57,7 @@ def test_the_table_is_read_whole() -> None:
     assert table["cli"] == frozenset(table)
 
 
-def test_layers_only_import_what_stands_before_them() -> None:
+def test_layers_only_import_what_is_below_them() -> None:
     seen: set[str] = set()
     for layer, allowed in layers.read_table(PAGE.read_text(encoding="utf-8")).items():
         assert allowed - {layer} <= seen, layer
@@ -153,7 +153,7 @@ def test_imports_along_the_table_are_left_alone(tmp_path: Path, source: str) -> 
 
 
 @pytest.mark.parametrize("layer", ["errors", "wire", "run"])
-def test_nobody_imports_the_command_line(tmp_path: Path, layer: str) -> None:
+def test_no_layer_imports_the_command_line(tmp_path: Path, layer: str) -> None:
     found = broken(tmp_path, f"{layer}/some.py", "from bridle.cli import main")
     assert found == [f"{layer} may not import bridle.cli"]
 

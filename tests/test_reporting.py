@@ -96,7 +96,7 @@ def test_a_test_has_an_empty_home_of_its_own() -> None:
         assert Path(os.environ[name]).is_relative_to(home)
 
 
-def test_settings_of_the_person_who_runs_the_tests_are_gone() -> None:
+def test_settings_of_the_user_who_runs_the_tests_are_gone() -> None:
     mine = {"CLAUDE_CONFIG_DIR", "BRIDLE_HOME", sizes.VARIABLE}
     foreign = [name for name in os.environ if name.startswith(("ANTHROPIC_", "CLAUDE", "BRIDLE_", "GIT_"))]
     assert set(foreign) <= mine
@@ -107,6 +107,6 @@ def test_the_chosen_sizes_reach_the_property_tests() -> None:
     assert settings().deadline is None
 
 
-def test_sizes_that_nobody_defined_are_refused() -> None:
+def test_undefined_sizes_are_refused() -> None:
     with pytest.raises(ValueError, match="names no sizes"):
         sizes.chosen("enormous")

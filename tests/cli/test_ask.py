@@ -99,7 +99,7 @@ def test_the_answer_goes_to_stdout_and_everything_else_to_stderr(tmp_path: Path)
     assert "auth: login" in done.stderr
 
 
-def test_an_answer_that_stands_in_the_result_alone_is_shown(tmp_path: Path) -> None:
+def test_an_answer_in_the_result_alone_is_shown(tmp_path: Path) -> None:
     done = ask(Script().out(init(), result("only here")).install(tmp_path / "bin"), tmp_path, "hello")
     assert (done.returncode, done.stdout) == (0, "only here\n")
 
@@ -243,7 +243,7 @@ def test_an_agent_that_ignores_signals_dies_at_an_interrupt_too(tmp_path: Path) 
     assert all_dead(everyone(agent))
 
 
-def test_an_interrupt_is_heard_while_the_agent_never_stops_printing(tmp_path: Path) -> None:
+def test_an_interrupt_takes_effect_while_the_agent_never_stops_printing(tmp_path: Path) -> None:
     agent = Script().out(init()).daemon().flood().install(tmp_path / "bin")
     with asking(agent, tmp_path, "--json") as started:
         wait_until(lambda: logs_of(tmp_path)[0].stat().st_size > 1_000_000)

@@ -138,7 +138,7 @@ def test_old_files_of_sessions_go_unless_they_hold_a_run(here: Path) -> None:
         assert not (folder / ".old.lock").exists()
 
 
-def test_a_run_that_somebody_is_at_work_on_is_left_alone(here: Path) -> None:
+def test_a_run_that_is_running_is_left_alone(here: Path) -> None:
     folder = run(here, "01BUSY", OLD)
     lock = FileLock.hold(folder / LOCK_FILE, holder="bridle drive")
     try:
@@ -177,7 +177,7 @@ def test_a_link_in_the_place_of_a_folder_of_ours_is_not_followed(here: Path, tmp
     assert linked.exists()
 
 
-def test_without_anybody_to_ask_nothing_is_removed(here: Path) -> None:
+def test_without_a_user_to_ask_nothing_is_removed(here: Path) -> None:
     path = log(here, "a.ndjson", OLD)
     done = bridle("clean", cwd=here)
     assert done.returncode == 2
@@ -196,7 +196,7 @@ def test_a_dry_run_only_says_what_would_go(here: Path) -> None:
 
 
 @pytest.mark.parametrize(("answer", "code", "is_left"), [("y", 0, False), ("n", 2, True), ("", 2, True)])
-def test_a_person_is_asked_and_only_yes_means_yes(here: Path, answer: str, code: int, is_left: bool) -> None:
+def test_a_user_is_asked_and_only_yes_means_yes(here: Path, answer: str, code: int, is_left: bool) -> None:
     path = log(here, "a.ndjson", OLD)
     master, slave = pty.openpty()
     os.write(master, f"{answer}\n".encode())

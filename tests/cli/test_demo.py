@@ -111,14 +111,14 @@ def test_it_says_plainly_what_is_scripted_and_where_to_look(
         assert command in done.stderr
 
 
-def test_what_it_tells_a_person_to_try_works(demo: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+def test_what_it_tells_a_user_to_try_works(demo: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     repository, _ = demo
     for command in ("show", "replay", "audit"):
         done = bridle(command, cwd=repository)
         assert done.returncode == 0, f"bridle {command}: {done.stderr}"
 
 
-def test_no_key_and_no_proxy_of_the_person_reached_the_agent(
+def test_no_key_and_no_proxy_of_the_user_reached_the_agent(
     demo: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
     repository, done = demo

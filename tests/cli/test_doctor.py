@@ -100,7 +100,7 @@ def test_a_home_that_others_may_read_is_named(tmp_path: Path) -> None:
     assert states(doctor(tmp_path)[1])["home"] == "ok"
 
 
-def test_a_person_reads_one_line_for_each_part(tmp_path: Path) -> None:
+def test_a_user_reads_one_line_for_each_part(tmp_path: Path) -> None:
     done = subprocess.run(
         [str(BRIDLE), "doctor"], cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
     )
@@ -120,7 +120,7 @@ def test_a_plugin_that_is_not_installed_is_a_note(tmp_path: Path) -> None:
     assert (part["state"], part["remedy"]) == ("note", "Install it with `bridle plugin install`.")
 
 
-def test_an_installed_plugin_is_told_with_its_python_and_the_limit_of_its_host(tmp_path: Path) -> None:
+def test_an_installed_plugin_is_reported_with_its_python_and_the_limit_of_its_host(tmp_path: Path) -> None:
     folder = locations.default_folder(None, tmp_path, os.environ)
     install(folder, Origin(sys.executable, str(PACKAGE), __version__))
     part = plugin_part(tmp_path)

@@ -78,7 +78,7 @@ def test_programs_get_one_document(repository: Path) -> None:
     }
 
 
-def test_a_given_command_is_taken_and_what_was_found_is_told_beside_it(repository: Path) -> None:
+def test_a_given_command_is_taken_and_what_was_found_is_reported_beside_it(repository: Path) -> None:
     value = document(repository, "--check", 'sh -c "exit 0"', "--check", "make `lint`")
     assert [one["command"] for one in value["checks"]] == ['sh -c "exit 0"', "make `lint`"]
     assert [one["command"] for one in value["others"]] == ["make test"]
@@ -88,7 +88,7 @@ def test_a_given_command_is_taken_and_what_was_found_is_told_beside_it(repositor
 
 
 @pytest.mark.parametrize("wrong", ["", " ", "a\nb", "a\x1b"])
-def test_a_given_command_that_is_none_is_refused(repository: Path, wrong: str) -> None:
+def test_a_given_command_that_is_invalid_is_refused(repository: Path, wrong: str) -> None:
     done = init(repository, "--check", wrong)
     assert done.returncode == 2
     assert "--check must be a command" in done.stderr
@@ -157,7 +157,7 @@ def test_where_the_top_says_nothing_the_folder_is_looked_at(repository: Path) ->
     assert load_settings(repository, repository / "nobody").checks == ("cd 'api server' && make test",)
 
 
-def test_where_nothing_is_found_that_is_said_plainly(repository: Path) -> None:
+def test_where_nothing_is_found_that_is_reported_plainly(repository: Path) -> None:
     (repository / "Makefile").unlink()
     done = init(repository)
     assert done.returncode == 0
@@ -173,7 +173,7 @@ def test_a_repository_that_is_described_already_gets_another_first_task(reposito
     assert "## Correct the README" in (repository / "PLAN.md").read_text()
 
 
-def test_outside_of_git_the_files_are_written_and_the_lack_is_said(tmp_path: Path) -> None:
+def test_outside_of_git_the_files_are_written_and_the_lack_is_reported(tmp_path: Path) -> None:
     done = init(tmp_path)
     assert done.returncode == 0
     assert "`git init` before the first run" in done.stderr

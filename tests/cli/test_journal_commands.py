@@ -24,7 +24,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_run_is_created_and_where_it_is_is_told(project: Path) -> None:
+def test_a_run_is_created_and_where_it_is_is_reported(project: Path) -> None:
     document = create(project).document
     run = Path(document["runDir"])
     assert run == project / ".a5c" / "runs" / document["runId"]
@@ -98,7 +98,7 @@ def test_a_dry_run_tells_its_plan_and_makes_nothing(project: Path) -> None:
     assert contents(project) == before
 
 
-def test_for_people_a_run_is_told_on_one_line(project: Path) -> None:
+def test_for_people_a_run_is_reported_on_one_line(project: Path) -> None:
     done = bridle("run:create", "--process-id", "demo", "--entry", "process.py", "--run-id", "r", cwd=project)
     assert done.stdout == f"[run:create] runId=r runDir={project}/.a5c/runs/r entry=../../../process.py#process\n"
 
@@ -148,7 +148,7 @@ def test_a_run_is_named_by_id_path_or_a_garbled_path(project: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["run:status", "run:events", "task:list", "run:halt", "run:rebuild-state"])
-def test_a_run_that_is_not_there_is_told_and_not_made(command: str, tmp_path: Path) -> None:
+def test_a_run_that_is_not_there_is_reported_and_not_made(command: str, tmp_path: Path) -> None:
     assert bridle(command, tmp_path / "missing", "--json").error == "RUN_NOT_FOUND"
     assert list(tmp_path.iterdir()) == []
 
@@ -245,7 +245,7 @@ def test_a_large_result_is_shown_by_where_it_is(tmp_path: Path) -> None:
 # task:post
 
 
-def test_a_posted_value_is_committed_and_what_was_written_is_told(tmp_path: Path) -> None:
+def test_a_posted_value_is_committed_and_what_was_written_is_reported(tmp_path: Path) -> None:
     run, effect_id = waiting_run(tmp_path)
     times = ("--started-at", "2026-11-15T01:00:00.000Z", "--finished-at", "2026-11-15T01:00:01.000Z")
     done = bridle("task:post", run, effect_id, "--status", "ok", "--value-inline", '{"b": 1}', *times, "--json")
@@ -351,7 +351,7 @@ def test_a_refused_post_says_why_and_changes_nothing(flags: tuple[str, ...], err
     assert contents(run) == before
 
 
-def test_a_second_post_and_one_for_nobody_are_refused_and_change_nothing(tmp_path: Path) -> None:
+def test_a_second_post_and_one_for_no_effect_are_refused_and_change_nothing(tmp_path: Path) -> None:
     run, effect_id = waiting_run(tmp_path)
     post = ("task:post", run, effect_id, "--status", "ok", "--json", "--value-inline")
     assert bridle(*post, '"first"').code == 0

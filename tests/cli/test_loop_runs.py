@@ -43,7 +43,7 @@ def test_a_run_is_found_from_every_folder_of_its_repository(tmp_path: Path) -> N
     assert below(here, "audit").returncode == 0
 
 
-def test_a_folder_of_runs_that_somebody_chose_is_used_by_all_commands(tmp_path: Path) -> None:
+def test_a_folder_of_runs_that_the_user_chose_is_used_by_all_commands(tmp_path: Path) -> None:
     here = make_project(tmp_path, PLAN, WORKS)
     chosen = {"BABYSITTER_RUNS_DIR": str(tmp_path / "runs")}
     done = here.bridle("run", "--json", **chosen)
@@ -76,7 +76,7 @@ def test_where_there_is_no_run_the_message_says_where_it_looked(tmp_path: Path) 
     assert str(here.folder / ".a5c/runs") in done.stderr
 
 
-def test_a_missing_agent_is_said_before_anything_is_made(tmp_path: Path) -> None:
+def test_a_missing_agent_is_reported_before_anything_is_made(tmp_path: Path) -> None:
     here = make_project(tmp_path, PLAN, WORKS)
     done = here.bridle("run", BRIDLE_CLAUDE="/nowhere/claude")
     assert done.returncode == 5, done.stderr
@@ -85,7 +85,7 @@ def test_a_missing_agent_is_said_before_anything_is_made(tmp_path: Path) -> None
     assert here.git("branch", "--show-current") == "main"
 
 
-def test_who_works_who_pays_and_the_limits_are_said_before_the_start(tmp_path: Path) -> None:
+def test_who_works_who_pays_and_the_limits_are_reported_before_the_start(tmp_path: Path) -> None:
     here = make_project(tmp_path, PLAN, WORKS)
     done = here.bridle("run", "--max-cost", "3", ANTHROPIC_API_KEY="sk-forgotten-0000000000")
     assert done.returncode == 0, done.stderr
@@ -105,7 +105,7 @@ def test_an_agent_of_the_list_that_is_missing_is_named_and_the_others_work(tmp_p
     assert json.loads(done.stdout)["verdict"] == "done"
 
 
-def test_two_runs_are_not_at_work_in_one_working_copy_and_status_says_which_one_is(tmp_path: Path) -> None:
+def test_two_runs_do_not_work_in_one_working_copy_and_status_says_which_one_does(tmp_path: Path) -> None:
     here = make_project(tmp_path, PLAN, "while not os.path.exists(calls + '-go'): time.sleep(0.05)\n" + WORKS)
     first = subprocess.Popen(
         [str(BRIDLE), "run", "--json"],

@@ -187,7 +187,7 @@ def test_another_broken_pipe_is_not_taken_for_the_reader(tmp_path: Path) -> None
     assert "a child closed its stdin" in done.stderr
 
 
-def test_what_the_machine_refuses_is_said_in_its_words(tmp_path: Path) -> None:
+def test_what_the_machine_refuses_is_reported_in_its_words(tmp_path: Path) -> None:
     done = sample(tmp_path, "open('/no/such/file')")
     assert (done.returncode, done.stderr) == (1, "bridle: No such file or directory: /no/such/file\n")
 

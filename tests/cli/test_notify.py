@@ -61,7 +61,7 @@ def test_the_notice_says_how_it_ended_which_tasks_and_how_to_go_on() -> None:
     assert arrived[0]["message"] == "One: done\nTwo: failed\ncontinue: bridle resume 01RUN"
 
 
-def test_a_notice_that_does_not_arrive_is_said_without_the_address() -> None:
+def test_a_notice_that_does_not_arrive_is_reported_without_the_address() -> None:
     with server(status=500) as (address, _):
         said = sent(address)
     assert said == ["cannot notify json://…: not delivered"]
@@ -73,7 +73,7 @@ def test_many_tasks_are_counted_and_not_all_listed() -> None:
 
 
 @pytest.mark.parametrize("address", ["nonsense", "nosuchservice://x/s3cr3t-token"])
-def test_an_address_that_nobody_knows_is_refused_without_showing_it(address: str) -> None:
+def test_an_unknown_address_is_refused_without_showing_it(address: str) -> None:
     with pytest.raises(UsageError) as refusal:
         notify.check_addresses([address])
     assert "s3cr3t" not in str(refusal.value)

@@ -133,7 +133,7 @@ def test_an_agent_that_never_writes_a_usable_plan_ends_with_1_and_no_file(tmp_pa
     assert not (here.folder / "PLAN.md").exists()
 
 
-def test_nobody_answers_and_the_question_is_left_with_exit_code_4(tmp_path: Path) -> None:
+def test_without_an_answer_the_question_is_left_with_exit_code_4(tmp_path: Path) -> None:
     with place(tmp_path, answers("Per key or per user?")) as here:
         done = here.plan("Limit the rate", "--json")
     assert done.returncode == 4, done.stderr
@@ -141,7 +141,7 @@ def test_nobody_answers_and_the_question_is_left_with_exit_code_4(tmp_path: Path
     assert not (here.folder / "PLAN.md").exists()
 
 
-def test_without_questions_the_agent_is_told_to_decide(tmp_path: Path) -> None:
+def test_without_questions_the_agent_is_asked_to_decide(tmp_path: Path) -> None:
     with place(tmp_path, answers("May I ask?"), answers(plan=PLAN)) as here:
         done = here.plan("Limit the rate", "--no-questions", stdin=None)
         first = texts(here.bodies()[0])
@@ -150,7 +150,7 @@ def test_without_questions_the_agent_is_told_to_decide(tmp_path: Path) -> None:
     assert "The agent asks" not in done.stderr
 
 
-def test_a_goal_on_standard_input_leaves_nobody_to_ask(tmp_path: Path) -> None:
+def test_a_goal_on_standard_input_leaves_no_user_to_ask(tmp_path: Path) -> None:
     with place(tmp_path, answers(plan=PLAN)) as here:
         done = here.plan("-", stdin="Limit the rate\n")
         first = texts(here.bodies()[0])
@@ -181,7 +181,7 @@ def test_the_hooks_for_a_finished_plan_hear_of_it_where_they_are_trusted(tmp_pat
     assert heard["tasks"] == ["Token bucket", "Wire it in"]
 
 
-def test_a_missing_agent_is_said_with_exit_code_5(tmp_path: Path) -> None:
+def test_a_missing_agent_is_reported_with_exit_code_5(tmp_path: Path) -> None:
     with place(tmp_path) as here:
         done = here.plan("Limit the rate", BRIDLE_CLAUDE="/nowhere/claude")
     assert done.returncode == 5

@@ -180,7 +180,7 @@ def test_in_a_pipe_everything_is_a_line_and_stdout_holds_the_receipt_alone(tmp_p
         assert SECRET not in text
 
 
-def test_in_a_pipe_a_wait_is_said_once_with_its_end(tmp_path: Path) -> None:
+def test_in_a_pipe_a_wait_is_reported_once_with_its_end(tmp_path: Path) -> None:
     here = make_project(tmp_path, PLAN, LIMITED)
     child = subprocess.Popen(
         [str(BRIDLE), "run"], cwd=here.folder, env=here.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -70,7 +70,7 @@ def test_last_is_the_newest_log_of_this_folder(tmp_path: Path) -> None:
         (["-", "--agent", "nobody"], b"nobody"),
     ],
 )
-def test_what_cannot_be_shown_is_said_and_the_exit_code_is_2(
+def test_what_cannot_be_shown_is_reported_and_the_exit_code_is_2(
     arguments: list[str], words: bytes, tmp_path: Path
 ) -> None:
     done = show(*arguments, cwd=tmp_path)
@@ -238,7 +238,7 @@ def test_a_log_that_bridle_kept_is_read_as_the_agent_of_its_run(target: str, tmp
 
 
 @pytest.mark.parametrize("meta", ['{"agent": 7}', "not json", "[]", '{"agent": "bridle-agent"}'])
-def test_what_stands_beside_a_log_never_keeps_it_from_being_shown(meta: str, tmp_path: Path) -> None:
+def test_what_is_beside_a_log_never_keeps_it_from_being_shown(meta: str, tmp_path: Path) -> None:
     (tmp_path / "a.ndjson").write_text(json.dumps(assistant_line(text("hello"))) + "\n", encoding="utf-8")
     (tmp_path / "a.meta.json").write_text(meta, encoding="utf-8")
     done = show(str(tmp_path / "a.ndjson"))

@@ -15,7 +15,7 @@ def test_a_stamp_fits_a_file_name_and_keeps_milliseconds() -> None:
     assert clock.stamp(MOMENT) == "20261115T024655.123Z"
 
 
-def test_an_iso_moment_from_another_zone_is_told_in_utc() -> None:
+def test_an_iso_moment_from_another_zone_is_printed_in_utc() -> None:
     elsewhere = MOMENT.astimezone(timezone(timedelta(hours=9)))
     assert clock.iso(elsewhere) == "2026-11-15T02:46:55.123Z"
     assert clock.stamp(elsewhere) == clock.stamp(MOMENT)

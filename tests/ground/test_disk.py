@@ -134,7 +134,7 @@ def test_every_new_folder_is_private_and_an_old_one_keeps_its_mode(tmp_path: Pat
     assert disk.make_private_folder(made) == made
 
 
-def test_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_a_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     for path in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(DiskError, match="could not be created"):
@@ -165,7 +165,7 @@ def test_write_all_goes_on_after_short_writes() -> None:
         assert child.stdout.read() == data
 
 
-def test_a_line_that_does_not_fit_is_taken_back(tmp_path: Path) -> None:
+def test_a_line_that_does_not_fit_is_reverted(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     code = SMALL_FILES + (
         "import os, sys, pathlib\nfrom bridle.ground import disk\nfrom bridle.errors import DiskError\n"

@@ -45,7 +45,7 @@ def test_a_token_has_128_bits_in_hexadecimal_digits() -> None:
         ("𝔵" * 60, "longer than 200 bytes"),
     ],
 )
-def test_an_unsafe_id_is_refused_and_the_reason_told(text: str, fault: str) -> None:
+def test_an_unsafe_id_is_refused_and_the_reason_reported(text: str, fault: str) -> None:
     with pytest.raises(UsageError) as caught:
         ids.check_id(text, what="task id")
     assert fault in caught.value.message

@@ -170,7 +170,7 @@ def test_a_session_is_begun_bound_and_held_with_what_the_host_itself_says(host: 
     assert place.file(session_id).session.iteration == 5
 
 
-def test_no_host_begins_nothing_and_holds_nobody(tmp_path: Path) -> None:
+def test_no_host_begins_nothing_and_holds_no_session(tmp_path: Path) -> None:
     place = SessionFolder(tmp_path)
     place.make_run("r1", is_waiting=True)
     place.put(make_session(run_id="r1"))

@@ -98,7 +98,7 @@ def test_a_file_that_cannot_be_read_is_an_error_of_the_file_system(place: Sessio
     assert refusal(place.session("associate", "--run-id", "r"))["error"] == "FS_ERROR"
 
 
-def test_people_are_told_in_a_line(place: SessionFolder) -> None:
+def test_users_are_informed_in_a_line(place: SessionFolder) -> None:
     done = bridle("session:init", "--session-id", "s1", "--state-dir", place.state, cwd=place.folder)
     assert done.stdout == f"[session:init] stateFile={place.path()} maxIterations=65000 runId=(none)\n"
     again = bridle("session:init", "--session-id", "s1", "--state-dir", place.state, cwd=place.folder)
@@ -153,7 +153,7 @@ def test_of_several_that_begin_one_session_one_succeeds(place: SessionFolder) ->
 # session:state
 
 
-def test_the_state_of_a_session_is_told(place: SessionFolder) -> None:
+def test_the_state_of_a_session_is_reported(place: SessionFolder) -> None:
     place.put(make_session(run_id="r1", iteration_times=(45, 62)), "Build\n\nit  ")
     document = place.session("state").document
     assert list(document) == ["found", "state", "prompt", "stateFile"]
@@ -167,7 +167,7 @@ def test_a_session_without_a_file_is_not_found_and_nothing_is_made(place: Sessio
     assert list(place.folder.iterdir()) == []
 
 
-def test_garbage_in_the_file_is_survived_and_told(place: SessionFolder) -> None:
+def test_garbage_in_the_file_is_survived_and_reported(place: SessionFolder) -> None:
     place.state.mkdir()
     place.path().write_bytes(b"\xff\xfe---\nactive: true\0")
     done = place.session("state")
@@ -274,7 +274,7 @@ def test_a_session_at_its_limit_may_not_and_is_marked_inactive(place: SessionFol
     assert (place.file().session.active, place.file().session.iteration, place.file().body) == (False, 3, body)
 
 
-def test_quick_iterations_and_a_limit_of_zero_stop_nobody(place: SessionFolder) -> None:
+def test_quick_iterations_and_a_limit_of_zero_stop_nothing(place: SessionFolder) -> None:
     place.put(make_session(iteration=10**9, max_iterations=0, iteration_times=(1, 1, 1)))
     assert place.session("check-iteration").document["shouldContinue"] is True
 
@@ -316,7 +316,7 @@ def test_a_session_is_bound_to_a_run_that_is_not_there_only_with_a_warning(place
 
 
 @pytest.mark.parametrize("command", ["associate", "resume"])
-def test_a_run_where_the_hooks_would_not_look_for_it_is_told(command: str, place: SessionFolder) -> None:
+def test_a_run_where_the_hooks_would_not_look_for_it_is_reported(command: str, place: SessionFolder) -> None:
     run = place.make_run("r1")
     place.put(make_session())
     elsewhere = place.folder / "elsewhere"
@@ -380,7 +380,7 @@ def test_a_failed_run_is_gone_on_with(place: SessionFolder) -> None:
     assert place.session("resume", "--run-id", "r1").document["runState"] == "failed"
 
 
-def test_a_broken_run_is_gone_on_with_so_that_it_can_be_mended(place: SessionFolder) -> None:
+def test_a_broken_run_is_gone_on_with_so_that_it_can_be_repaired(place: SessionFolder) -> None:
     run = place.make_run("r1")
     (run / "run.json").write_text("{", encoding="utf-8")
     done = place.session("resume", "--run-id", "r1")
@@ -440,7 +440,9 @@ def said(*texts: str) -> str:
     ],
     ids=["last", "promise", "earlier promise", "garbage", "empty"],
 )
-def test_the_last_message_of_a_transcript_is_told(transcript: str, expected: dict[str, object], tmp_path: Path) -> None:
+def test_the_last_message_of_a_transcript_is_reported(
+    transcript: str, expected: dict[str, object], tmp_path: Path
+) -> None:
     (tmp_path / "t.jsonl").write_text(transcript, encoding="utf-8")
     done = bridle("session:last-message", "--transcript-path", "t.jsonl", "--json", cwd=tmp_path)
     assert done.document == expected

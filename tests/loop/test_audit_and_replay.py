@@ -32,7 +32,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Path]:
     return here, next((here.folder / ".a5c/runs").iterdir())
 
 
-def test_it_agrees_and_is_in_order_and_nobody_is_started(finished: tuple[Project, Path]) -> None:
+def test_it_agrees_and_is_in_order_and_no_agent_is_started(finished: tuple[Project, Path]) -> None:
     here, run = finished
     started = len(here.calls())
     replay, audited = (here.bridle(name, BRIDLE_CLAUDE="/nowhere") for name in ("replay", "audit"))
@@ -133,7 +133,9 @@ def test_a_changed_result_of_a_check_makes_another_decision_and_the_replay_names
     assert "bridle.work" in done.stdout
 
 
-def test_a_log_that_was_cleaned_away_is_told_and_is_no_fault(finished: tuple[Project, Path], tmp_path: Path) -> None:
+def test_a_log_that_was_cleaned_away_is_reported_and_is_no_fault(
+    finished: tuple[Project, Path], tmp_path: Path
+) -> None:
     here, run = finished
     path = first(run, ".ralph/logs/claude", ".ndjson")
     shutil.move(path, tmp_path / "kept")

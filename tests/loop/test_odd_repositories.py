@@ -126,7 +126,7 @@ def test_bridles_own_folder_is_made_anew(tmp_path: Path, deed: str) -> None:
     assert not (here.folder / ".ralph").is_symlink()
 
 
-def test_files_of_a_submodule_that_no_commit_holds_are_told(tmp_path: Path) -> None:
+def test_files_of_a_submodule_that_no_commit_holds_are_reported(tmp_path: Path) -> None:
     here = make_project(tmp_path, ONE_TASK, f"open('sub/a', 'w').write('changed')\n{MAKES_FILE}")
     shell(
         here,

@@ -166,7 +166,7 @@ def test_work_that_is_red_together_with_that_of_others_is_handed_back_and_never_
     assert_replays(here)
 
 
-def test_the_checks_of_a_task_that_landed_meanwhile_judge_the_next(tmp_path: Path) -> None:
+def test_the_checks_of_a_task_that_landed_first_judge_the_next(tmp_path: Path) -> None:
     """Two deletes what One's check wants, in a file of which only Two knows: no conflict, and red all the same."""
     plan = "# P\n\n## One\nCheck: `test -f one && ls | grep -q ^bas`\n\n## Two\nCheck: `test -f two`\n"
     does = """
@@ -229,7 +229,7 @@ def test_the_cost_of_what_is_under_way_counts_before_the_next_begins(tmp_path: P
     assert_replays(here)
 
 
-def test_a_hint_is_heard_by_one_worker_and_what_was_learned_by_all(tmp_path: Path) -> None:
+def test_a_hint_reaches_one_worker_and_what_was_learned_reaches_all(tmp_path: Path) -> None:
     plan = APART + "\n## Three\nNeeds: One, Two\nCheck: `test -f three`\n"
     does = """
     if task != "Three": meet("One", "Two")
@@ -260,7 +260,7 @@ if not os.path.exists(first):
 """
 
 
-def test_a_usage_limit_is_waited_for_by_all_workers_and_a_kill_in_the_midst_changes_nothing(tmp_path: Path) -> None:
+def test_a_usage_limit_is_waited_for_by_all_workers_and_a_kill_halfway_changes_nothing(tmp_path: Path) -> None:
     here = make_project(tmp_path, APART, agent(MEETS, LIMITED, WORKS))
     with in_background(here, "run", "PLAN.md", "--parallel", "2") as first:
         wait_until(lambda: len(waits(here)) == 2)

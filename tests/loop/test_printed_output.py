@@ -102,7 +102,7 @@ def rough(tmp_path_factory: pytest.TempPathFactory) -> Seen:
     return Seen(here, here.bridle("run", "--agent", "claude,bridle-agent", BRIDLE_BRIDLE_AGENT=str(other)))
 
 
-def test_the_whole_is_told_in_the_first_line_and_how_to_go_on_in_the_last(rough: Seen) -> None:
+def test_the_whole_is_reported_in_the_first_line_and_how_to_go_on_in_the_last(rough: Seen) -> None:
     assert rough.done.returncode == 4, rough.done.stderr
     assert rough.done.stdout.splitlines()[0] == "! PLAN.md: 5 of 10 tasks verified (needs you)"
     assert rough.ways() == [
@@ -178,7 +178,7 @@ def test_an_agent_that_loops_without_a_change_is_stopped(rough: Seen) -> None:
     assert not (rough.here.folder / "wrong").exists()
 
 
-def test_an_agent_that_edits_the_test_is_told_of_and_its_change_is_undone(rough: Seen) -> None:
+def test_an_agent_that_edits_the_test_is_reported_and_its_change_is_undone(rough: Seen) -> None:
     assert rough.lines("Editor") == [
         "[Editor: iteration 1 (bridle-agent)",
         "reports done: I did Editor (0.0100 USD, N s)",
@@ -198,7 +198,7 @@ def test_an_agent_that_edits_the_test_is_told_of_and_its_change_is_undone(rough:
     ]
 
 
-def test_an_agent_that_deletes_what_it_should_not_is_told_of_and_it_is_there_again(rough: Seen) -> None:
+def test_an_agent_that_deletes_what_it_should_not_is_reported_and_it_is_there_again(rough: Seen) -> None:
     assert rough.lines("Deleter")[2:4] == [
         "restored deleter.sh: it was deleted, and the check `sh deleter.sh` names it",
         "restored mine.txt: your untracked file was deleted",
@@ -225,7 +225,7 @@ def test_an_agent_that_asks_is_shown_with_its_question_and_the_command_that_answ
     ]
 
 
-def test_an_agent_that_hangs_is_ended_twice_and_its_work_taken_back(rough: Seen) -> None:
+def test_an_agent_that_hangs_is_ended_twice_and_its_work_reverted(rough: Seen) -> None:
     ended = "it was stopped because it printed nothing for `idle_timeout`"
     assert rough.lines("Hanger") == [
         *("[Hanger: iteration 1 (bridle-agent)", f"agent crashed: {ended} (0.0000 USD, N s)"),
@@ -238,7 +238,7 @@ def test_an_agent_that_hangs_is_ended_twice_and_its_work_taken_back(rough: Seen)
     assert not (rough.here.folder / "half").exists()
 
 
-def test_an_agent_that_breaks_another_tasks_check_is_told_of_and_its_work_taken_back(rough: Seen) -> None:
+def test_an_agent_that_breaks_another_tasks_check_is_reported_and_its_work_reverted(rough: Seen) -> None:
     assert rough.lines("Breaker") == [
         "[Breaker: iteration 1 (bridle-agent)",
         "reports done: I did Breaker (0.0100 USD, N s)",

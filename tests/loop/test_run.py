@@ -190,7 +190,7 @@ def test_the_same_failure_without_a_new_change_is_stuck_and_others_go_on(tmp_pat
     assert_replays(here)
 
 
-def test_work_that_breaks_another_tasks_check_is_taken_back(tmp_path: Path) -> None:
+def test_work_that_breaks_another_tasks_check_is_reverted(tmp_path: Path) -> None:
     agent = """
     if number == 2: os.rename("one", "two")
     else: open(task.lower(), 'w').close()
@@ -344,7 +344,7 @@ def test_a_task_that_failed_can_be_tried_again(tmp_path: Path) -> None:
     assert_replays(here)
 
 
-def test_untracked_files_of_the_person_are_neither_committed_nor_touched(tmp_path: Path) -> None:
+def test_untracked_files_of_the_user_are_neither_committed_nor_touched(tmp_path: Path) -> None:
     here = make_project(tmp_path, TWO_TASKS, "if number == 1: sys.exit(0)\nopen('wrong', 'w').close()")
     (here.folder / "notes.txt").write_text("mine")
     (here.folder / "more").mkdir()

@@ -99,7 +99,7 @@ def test_an_agent_that_answers_in_no_form_is_judged_by_its_work(tmp_path: Path) 
     assert_replays(here)
 
 
-def test_what_was_learned_is_told_to_the_next_agent(tmp_path: Path) -> None:
+def test_what_was_learned_is_passed_to_the_next_agent(tmp_path: Path) -> None:
     here = make_project(tmp_path, TWO_TASKS, MAKES_FILE + "\nanswer['patterns'] = ['LEARNED ' + task]")
     run_plan(here, 0)
     first, second = here.calls()
@@ -109,7 +109,7 @@ def test_what_was_learned_is_told_to_the_next_agent(tmp_path: Path) -> None:
     assert here.git("ls-files", ".ralph") == ""
 
 
-def test_uncommitted_changes_are_kept_where_the_person_allows_them(tmp_path: Path) -> None:
+def test_uncommitted_changes_are_kept_where_the_user_allows_them(tmp_path: Path) -> None:
     here = make_project(tmp_path, ONE_TASK, MAKES_FILE, mine="a")
     (here.folder / "mine").write_text("b")
     document = run_plan(here, 0, "--allow-dirty")
@@ -217,7 +217,7 @@ def test_only_verified_tasks_are_ticked(tmp_path: Path) -> None:
 GUARDED = "# T\n\nChecks: `true`\n\n## One\nMake it.\n\n## Two\nMake it.\n"
 
 
-def test_a_run_goes_on_on_its_branch_whatever_the_person_has_checked_out(tmp_path: Path) -> None:
+def test_a_run_goes_on_on_its_branch_whatever_the_user_has_checked_out(tmp_path: Path) -> None:
     """Its files that are not on another branch have not been deleted by anybody."""
     here = make_project(tmp_path, GUARDED, MAKES_FILE, mine="a")
     run_plan(here, 3, "--max-iterations", "1")

@@ -115,7 +115,7 @@ def test_a_wait_for_a_usage_limit_survives_a_kill_and_can_be_cut_short(tmp_path:
     assert_replays(here)
 
 
-def test_status_tells_of_a_run_that_is_at_work(tmp_path: Path) -> None:
+def test_status_tells_of_a_run_that_is_running(tmp_path: Path) -> None:
     here = make_project(tmp_path, ONE_TASK, "time.sleep(600)")
     with in_background(here, "run", "PLAN.md") as child:
         wait_until(here.calls)
@@ -144,7 +144,7 @@ def test_a_text_alone_says_until_when(tmp_path: Path) -> None:
     assert child.returncode == 130
 
 
-def test_iterations_that_cost_and_led_nowhere_are_told_apart_from_those_that_were_verified(tmp_path: Path) -> None:
+def test_iterations_that_cost_and_led_nowhere_are_distinguished_from_those_that_were_verified(tmp_path: Path) -> None:
     here = make_project(tmp_path, ONE_TASK, "open('one' if number == 3 else f'wrong{number}', 'w').close()")
     document = run_plan(here, 0)
     assert (document["verified_usd"], document["wasted_usd"]) == (0.01, 0.02)

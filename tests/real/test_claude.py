@@ -156,7 +156,7 @@ def test_model_system_prompt_and_thinking_budget_reach_the_request(tmp_path: Pat
         assert "- Speak like a horse." in [block["text"] for block in body["system"]]
 
 
-def test_a_person_sees_words_on_stdout_and_tools_beside_them_without_the_key(tmp_path: Path) -> None:
+def test_a_user_sees_words_on_stdout_and_tools_beside_them_without_the_key(tmp_path: Path) -> None:
     answers = (calls("Bash", command='echo "the key is $ANTHROPIC_API_KEY"'), says("Look at that."))
     with scene(tmp_path, *answers) as set_up:
         asked = set_up.bridle("ask", "show me")

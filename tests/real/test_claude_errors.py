@@ -39,7 +39,7 @@ def test_a_refused_permission_fails_the_run_unless_refusals_are_allowed(allowed:
         assert ("failed (permission): permission was refused for Bash" in asked.stderr) is not allowed
 
 
-def test_the_bypass_is_said_and_written_down(tmp_path: Path) -> None:
+def test_the_bypass_is_reported_and_written_down(tmp_path: Path) -> None:
     with scene(tmp_path, calls("Bash", command="touch made.txt"), says("Made.")) as set_up:
         asked = set_up.ask("make it", "--allowed-tools", "Bash(git status)", "--permission", "bypass")
         assert (asked.exit_code, asked.document["permission_mode"]) == (0, "bypassPermissions")
@@ -90,7 +90,7 @@ def test_a_dropped_connection_is_survived(tmp_path: Path) -> None:
         assert (asked.exit_code, asked.document["final_text"]) == (0, "A whole sentence.")
 
 
-def test_a_wrong_key_is_said_in_one_line_with_the_remedy(tmp_path: Path) -> None:
+def test_a_wrong_key_is_reported_in_one_line_with_the_remedy(tmp_path: Path) -> None:
     with scene(tmp_path, error(401, times="forever")) as set_up:
         asked = set_up.ask("hello")
         assert (asked.exit_code, asked.document["error_category"]) == (5, "auth")
@@ -100,7 +100,7 @@ def test_a_wrong_key_is_said_in_one_line_with_the_remedy(tmp_path: Path) -> None
         assert "Set a valid ANTHROPIC_API_KEY" in line
 
 
-def test_no_key_and_no_login_is_said_in_one_line_with_the_remedy(tmp_path: Path) -> None:
+def test_no_key_and_no_login_is_reported_in_one_line_with_the_remedy(tmp_path: Path) -> None:
     with scene(tmp_path, says("never")) as set_up:
         asked = set_up.ask("hello", ANTHROPIC_API_KEY="")
         assert (asked.exit_code, asked.document["error_category"]) == (5, "auth")

@@ -158,7 +158,7 @@ async def process(inputs, ctx):
 """
 
 
-def test_done_said_early_a_stop_without_work_and_a_wrong_proof_are_all_held(tmp_path: Path) -> None:
+def test_done_reported_early_a_stop_without_work_and_a_wrong_proof_are_all_held(tmp_path: Path) -> None:
     answers = [
         *begins(ONE_CHECK),
         says("I stop before I have begun."),
@@ -223,7 +223,7 @@ DECIDED = [
 ]
 
 
-def test_a_question_that_was_dismissed_is_asked_again_and_the_words_of_the_person_reach_the_run(tmp_path: Path) -> None:
+def test_a_question_that_was_dismissed_is_asked_again_and_the_words_of_the_user_reach_the_run(tmp_path: Path) -> None:
     words = "Approve, but mind the gap"
     asks = calls("AskUserQuestion", **QUESTION)
     with plugged(tmp_path, *begins(ONE_QUESTION), iterates(), asks, asks, *DECIDED) as there:
@@ -238,7 +238,7 @@ def test_a_question_that_was_dismissed_is_asked_again_and_the_words_of_the_perso
     assert output == {"approved": True, "response": words, "respondedBy": "human"}
 
 
-def test_a_session_that_waits_for_a_person_may_rest_and_is_taken_up_again(tmp_path: Path) -> None:
+def test_a_session_that_waits_for_a_user_may_rest_and_is_taken_up_again(tmp_path: Path) -> None:
     answers = [
         *worked_to_the_breakpoint(),
         says("Somebody must answer: bridle answer."),
@@ -265,7 +265,7 @@ def test_a_session_that_waits_for_a_person_may_rest_and_is_taken_up_again(tmp_pa
     assert (output["approved"], output["words"]) == (False, "no")
 
 
-def test_another_session_takes_up_a_run_that_somebody_else_began(tmp_path: Path) -> None:
+def test_a_session_takes_up_a_run_of_another_session(tmp_path: Path) -> None:
     answers = [
         *begins(ONE_CHECK),
         iterates(),
@@ -372,7 +372,7 @@ def run_line(set_up: Scene, line: str) -> int:
     return done.returncode
 
 
-def test_a_person_at_the_terminal_decides_at_the_keyboard(tmp_path: Path) -> None:
+def test_a_user_at_the_terminal_decides_at_the_keyboard(tmp_path: Path) -> None:
     asks = calls("AskUserQuestion", **QUESTION)
     with plugged(tmp_path, *begins(ONE_QUESTION), iterates(), asks, *DECIDED) as there:
         argv = [str(claude_program()), "--plugin-dir", str(there.plugin), "--permission-mode", "acceptEdits"]
@@ -388,7 +388,7 @@ def test_a_person_at_the_terminal_decides_at_the_keyboard(tmp_path: Path) -> Non
     assert json.loads((there.run() / "state/output.json").read_text())["response"] == "Approve"
 
 
-def test_a_person_at_the_terminal_is_told_that_bridle_is_gone(tmp_path: Path) -> None:
+def test_a_user_at_the_terminal_is_informed_that_bridle_is_gone(tmp_path: Path) -> None:
     with (
         plugged(tmp_path, says("I stop."), python="/nowhere/python") as there,
         terminal(there.scene, [str(claude_program()), "--plugin-dir", str(there.plugin)]) as person,

@@ -67,14 +67,14 @@ def test_an_empty_answer_changes_nothing(tmp_path: Path) -> None:
         ("print(json.dumps({'A': 'x\\0'}))", "its output is not an object of variables"),
     ],
 )
-def test_an_answer_that_cannot_be_used_is_said_and_the_run_goes_on(tmp_path: Path, code: str, words: str) -> None:
+def test_an_answer_that_cannot_be_used_is_reported_and_the_run_goes_on(tmp_path: Path, code: str, words: str) -> None:
     environment, done = run_with(tmp_path, code)
     assert f"direnv: {words}{CONTINUES}" in done.messages
     assert "A" not in environment
     assert done.finished.outcome.succeeded_cleanly
 
 
-def test_a_direnv_that_cannot_be_started_is_said(tmp_path: Path) -> None:
+def test_a_direnv_that_cannot_be_started_is_reported(tmp_path: Path) -> None:
     (tmp_path / ".envrc").touch()
     path = direnv(tmp_path / "direnv", "")
     (tmp_path / "direnv/direnv").write_text("#!/nonexistent\n")

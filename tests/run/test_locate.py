@@ -66,14 +66,14 @@ def test_a_known_place_that_holds_no_program_is_passed_over(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "opencode"])
-def test_a_missing_agent_is_said_with_the_remedy(tmp_path: Path, agent: str) -> None:
+def test_a_missing_agent_is_reported_with_the_remedy(tmp_path: Path, agent: str) -> None:
     with pytest.raises(AgentNotFound, match=f"{agent} was not found") as refused:
         locate(agent, {"HOME": str(tmp_path), "PATH": ""})
     assert "npm install -g" in str(refused.value)
     assert f"BRIDLE_{agent.upper()}" in str(refused.value)
 
 
-def test_a_named_program_that_is_missing_or_not_executable_is_told_apart(tmp_path: Path) -> None:
+def test_a_named_program_that_is_missing_or_not_executable_is_distinguished(tmp_path: Path) -> None:
     plain = program(tmp_path / "plain", executable=False)
     with pytest.raises(AgentNotReady, match=r"plain \(from BRIDLE_CLAUDE\) is not executable"):
         locate("claude", {"BRIDLE_CLAUDE": str(plain)})

@@ -170,7 +170,7 @@ def test_a_git_file_that_leads_nowhere_is_passed_over(tmp_path: Path, text: str)
 
 
 @pytest.mark.parametrize("broken", ["info", "info/exclude"])
-def test_a_repository_whose_list_cannot_be_written_is_said_and_the_run_goes_on(tmp_path: Path, broken: str) -> None:
+def test_a_repository_whose_list_cannot_be_written_is_reported_and_the_run_goes_on(tmp_path: Path, broken: str) -> None:
     path = tmp_path / ".git" / broken
     path.parent.mkdir(parents=True)
     path.mkdir() if broken.endswith("exclude") else path.write_text("not a folder")

@@ -167,7 +167,7 @@ def test_an_agent_that_stays_after_its_result_is_ended_and_the_run_is_a_success(
     assert all_dead([agent.starts[0]["pid"]])
 
 
-def test_an_agent_that_stays_after_an_error_is_ended_and_the_error_stands(tmp_path: Path) -> None:
+def test_an_agent_that_stays_after_an_error_is_ended_and_the_error_is_kept(tmp_path: Path) -> None:
     agent = Script().out(init(), result("no such model", is_error=True)).sleep().install(tmp_path / "bin")
     done = run_agent(agent, tmp_path, limits=limits(after_result=0.3))
     assert (done.finished.outcome.error, done.finished.outcome.category) == ("no such model", Category.API)
@@ -439,7 +439,7 @@ def test_another_folder_than_the_given_one_is_reported(tmp_path: Path) -> None:
     assert same.starts[0]["cwd"] == str(tmp_path)
 
 
-def test_bypassed_permissions_are_said_and_written_down_with_the_sandbox(tmp_path: Path) -> None:
+def test_bypassed_permissions_are_reported_and_written_down_with_the_sandbox(tmp_path: Path) -> None:
     agent = successful_turn().install(tmp_path / "bin")
     plain = run_agent(agent, tmp_path)
     assert (plain.meta["permissions_bypassed"], plain.meta["permission_mode"]) == (False, "default")

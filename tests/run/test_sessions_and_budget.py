@@ -188,7 +188,7 @@ def test_agents_that_count_cached_tokens_in_pay_for_them_once() -> None:
     assert codex < claude
 
 
-def test_a_cost_that_nobody_knows_stays_unknown() -> None:
+def test_an_unknown_cost_stays_unknown() -> None:
     assert cost_of(Record(), "claude") == Cost(None, None)
     assert cost_of(Record(model="no-such-model", usage=Tally(input_tokens=1)), "claude") == Cost(None, None)
 

@@ -93,7 +93,7 @@ def test_an_agent_that_closes_its_input_after_a_wrong_answer_fails_for_the_answe
 
 
 @pytest.mark.parametrize("schema", [{"type": "nothing"}, {"properties": 7}, {"pattern": "("}, {"$ref": "#/x"}])
-def test_a_schema_that_is_none_is_a_usage_error_and_nothing_is_started(tmp_path: Path, schema: Any) -> None:
+def test_a_schema_that_is_invalid_is_a_usage_error_and_nothing_is_started(tmp_path: Path, schema: Any) -> None:
     agent = conversation(GOOD).install(tmp_path / "bin")
     with pytest.raises(UsageError, match="schema"):
         run_agent(agent, tmp_path, json_schema=schema)
@@ -141,7 +141,7 @@ def test_an_agent_that_closes_its_input_unread_and_stays_is_a_fault(tmp_path: Pa
     assert done.log.read_text() == init()
 
 
-def test_an_agent_that_prints_a_lot_before_it_reads_its_prompt_is_heard(tmp_path: Path) -> None:
+def test_an_agent_that_prints_a_lot_before_it_reads_its_prompt_is_recorded(tmp_path: Path) -> None:
     lines = 100_000  # about three megabytes, more than all the pipes and buffers between us hold
     agent = Script().out(init()).numbered(lines).listen().out(result()).install(tmp_path / "bin")
     done = run_agent(agent, tmp_path, prompt="x" * 1_000_000)

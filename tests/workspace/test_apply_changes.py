@@ -181,7 +181,7 @@ def test_a_join_that_was_killed_half_way_is_finished(tmp_path: Path, done: int) 
     assert read_tree(repo.folder)["many/00.txt"][1] == str(changes["many/00.txt"]).encode()
 
 
-def test_a_join_is_not_finished_over_what_a_person_wrote_since(tmp_path: Path) -> None:
+def test_a_join_is_not_finished_over_what_a_user_wrote_since(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "r")
     other, base = lent(repo)
     write(other.folder, {"a.txt": "theirs\n", "b.txt": "new\n"})

@@ -42,7 +42,7 @@ def test_a_value_cannot_forge_another_trailer(tmp_path: Path) -> None:
         message("s", "", {"two words": "x"})
 
 
-def test_no_hook_runs_and_nobody_is_asked(tmp_path: Path) -> None:
+def test_no_hook_runs_and_no_user_is_asked(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "r")
     for name in ("pre-commit", "post-commit", "post-index-change", "reference-transaction"):
         hook = repo.folder / ".git/hooks" / name
@@ -182,12 +182,12 @@ def test_what_is_no_branch_is_refused(name: str) -> None:
         check_branch(name)
 
 
-def test_outside_of_a_repository_the_person_is_told(tmp_path: Path) -> None:
+def test_outside_of_a_repository_the_user_is_informed(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not inside a git repository"):
         asyncio.run(Git(tmp_path).top())
 
 
-def test_a_refusal_of_git_is_told_with_its_words(tmp_path: Path) -> None:
+def test_a_refusal_of_git_is_reported_with_its_words(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "r")
     with pytest.raises(GitError, match="exited 128"):
         asyncio.run(repo.run("cat-file", "-p", "0" * 40))

@@ -103,7 +103,7 @@ def test_a_commit_and_a_ref_that_were_written_are_those_that_git_would_have_writ
         assert read_git_files.read_commit(folder, made) == (tree, (head,))
 
 
-def test_a_ref_that_somebody_holds_and_names_that_lead_elsewhere_are_left_to_git(tmp_path: Path) -> None:
+def test_a_locked_ref_and_names_that_lead_elsewhere_are_left_to_git(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "r")
     commit_id = _says(repo.folder, "rev-parse", "HEAD")
     place = repo.folder / ".git" / "refs" / "bridle" / "snapshots"

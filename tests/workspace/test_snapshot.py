@@ -122,7 +122,7 @@ def test_line_ends_and_filters_change_no_byte(tmp_path: Path) -> None:
     assert read_tree(repo.folder) == before
 
 
-def test_names_that_nobody_expects_survive(tmp_path: Path) -> None:
+def test_odd_names_survive(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "r")
     names = ["-n", "--flag", "a\nb", "tab\there", "quote\"'", "ünï", "sp ace/ in"]
     for name in names:

@@ -241,7 +241,7 @@ def our_answer(command: str, workspace: Path, flags: tuple[str, ...]) -> Answer:
 
 
 @pytest.mark.parametrize("flags", AGREED, ids=["no rules", "rules"])
-def test_commands_are_decided_as_the_real_one_decides_them_and_told_in_its_words(
+def test_commands_are_decided_as_the_real_one_decides_them_and_reported_in_its_words(
     flags: tuple[str, ...], tmp_path: Path
 ) -> None:
     commands = list(AGREED[flags])

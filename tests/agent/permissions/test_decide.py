@@ -149,7 +149,7 @@ def test_a_rule_that_wants_to_be_asked_wins_over_one_that_allows_and_over_every_
         assert isinstance(decide("Bash", {"command": "git status"}, policy), Allowed)
 
 
-def test_in_dont_ask_mode_nobody_is_asked(work: Path) -> None:
+def test_in_dont_ask_mode_no_user_is_asked(work: Path) -> None:
     policy = policy_for(work, "Bash(make)", mode="dontAsk")
     verdict = decide("Bash", {"command": "touch a"}, policy)
     assert isinstance(verdict, Denied)
@@ -249,7 +249,7 @@ def test_what_changes_nothing_outside_needs_no_permission(work: Path) -> None:
         assert isinstance(decide(tool, {}, policy_for(work)), Allowed)
 
 
-def test_relative_paths_of_a_command_start_where_the_shell_stands(work: Path) -> None:
+def test_relative_paths_of_a_command_start_where_the_shell_is(work: Path) -> None:
     policy = policy_for(work)
     assert isinstance(decide("Bash", {"command": "cat ../notes.txt"}, policy), Asks)
     assert isinstance(
@@ -296,7 +296,7 @@ def test_a_search_that_follows_links_is_allowed_while_no_link_leads_out(work: Pa
     assert isinstance(decide("Bash", {"command": "grep -r x ."}, policy_for(work)), Allowed)
 
 
-def test_where_the_shell_stands_outside_nothing_is_read_without_a_rule(work: Path) -> None:
+def test_where_the_shell_is_outside_nothing_is_read_without_a_rule(work: Path) -> None:
     policy = with_shell_folder(policy_for(work, "Bash(make)"), str(work.parent))
     assert isinstance(decide("Bash", {"command": "ls"}, policy), Asks)
     assert isinstance(decide("Bash", {"command": "make"}, policy), Allowed)
@@ -417,11 +417,11 @@ def test_decisions_and_their_values_can_be_written_down(work: Path) -> None:
 @pytest.mark.parametrize(
     "command", ["git log *", "git log [-]*", "git grep *", "git grep x *", "sort *", "printf [-]* x"]
 )
-def test_a_wildcard_that_stands_for_an_option_is_asked_for(command: str, work: Path) -> None:
+def test_a_wildcard_that_means_an_option_is_asked_for(command: str, work: Path) -> None:
     policy = policy_for(work)
     (work / "--output=evil").touch()
     asks("Bash", {"command": command}, policy)
 
 
-def test_a_wildcard_that_stands_for_files_alone_is_allowed_for_git(work: Path) -> None:
+def test_a_wildcard_that_means_files_alone_is_allowed_for_git(work: Path) -> None:
     assert isinstance(decide("Bash", {"command": "git log -- *.txt"}, policy_for(work)), Allowed)

@@ -44,6 +44,6 @@ def test_flags_and_rules_choose_the_tools(
     assert offered(KNOWN, tools=tools, allowed=rules(*allowed), denied=rules(*denied)) == names
 
 
-def test_what_needs_an_answer_is_offered_only_where_somebody_answers() -> None:
+def test_what_needs_an_answer_is_offered_only_with_a_user_to_answer() -> None:
     assert "AskUserQuestion" in offered(KNOWN, has_host=True)
     assert "AskUserQuestion" not in offered(KNOWN, tools=["AskUserQuestion"])

@@ -192,7 +192,7 @@ def test_a_command_that_may_not_be_repeated_becomes_a_question_when_it_was_under
     check_order(driven)
 
 
-def test_a_join_that_was_cut_off_in_the_midst_of_a_file_is_finished(tmp_path: Path) -> None:
+def test_a_join_that_was_cut_off_within_a_file_is_finished(tmp_path: Path) -> None:
     driven = made(tmp_path, "two at once")
     killed_at(driven, r"kept BRIDLE_EFFECT_JOINING")
     # What git leaves when it is killed with the driver: one file whole, one cut off, one taken away already.

@@ -113,7 +113,7 @@ def test_python_and_node_give_the_document_that_they_print(tmp_path: Path) -> No
     assert "bridle" not in filed
 
 
-def test_a_command_that_takes_too_long_is_ended_and_told_as_such(tmp_path: Path) -> None:
+def test_a_command_that_takes_too_long_is_ended_and_reported_as_such(tmp_path: Path) -> None:
     driven = new_driven_run(
         tmp_path,
         """
@@ -212,7 +212,7 @@ def test_an_agent_that_fails_is_an_error_with_its_category(tmp_path: Path) -> No
     assert driven.output() == ["AgentFailed", "permission"]
 
 
-def test_a_skill_is_an_agent_that_is_told_to_use_it(tmp_path: Path) -> None:
+def test_a_skill_is_an_agent_that_is_asked_to_use_it(tmp_path: Path) -> None:
     driven = new_driven_run(
         tmp_path,
         """
@@ -259,7 +259,7 @@ def test_a_limit_ends_the_driver_and_leaves_the_effect_waiting(tmp_path: Path, w
     assert driven.drive().status == "completed"
 
 
-def test_kinds_that_nobody_here_knows_are_left_visible(tmp_path: Path) -> None:
+def test_unknown_kinds_are_left_visible(tmp_path: Path) -> None:
     driven = new_driven_run(
         tmp_path,
         """
@@ -315,7 +315,7 @@ def test_a_policy_answers_breakpoints_and_the_journal_says_so(tmp_path: Path, po
         assert policy in answer["response"]
 
 
-def test_without_a_policy_a_breakpoint_waits_for_a_person(tmp_path: Path) -> None:
+def test_without_a_policy_a_breakpoint_waits_for_a_user(tmp_path: Path) -> None:
     driven = new_driven_run(
         tmp_path,
         """
@@ -330,7 +330,7 @@ def test_without_a_policy_a_breakpoint_waits_for_a_person(tmp_path: Path) -> Non
     assert (question.text, question.options) == ("Ship?", ("Yes", "Later"))
 
 
-def test_a_driver_that_waits_goes_on_when_somebody_answers(tmp_path: Path) -> None:
+def test_a_driver_that_waits_goes_on_when_an_answer_arrives(tmp_path: Path) -> None:
     driven = new_driven_run(
         tmp_path, "async def process(inputs, ctx): return (await ctx.breakpoint({'question': 'Ship?'}))['response']"
     )
@@ -351,7 +351,7 @@ def test_a_driver_that_waits_ends_at_its_limit(tmp_path: Path) -> None:
     assert [question.text for question in done.questions] == ["Ship?"]
 
 
-def test_a_hook_may_answer_the_breakpoint_it_is_told_of(tmp_path: Path) -> None:
+def test_a_hook_may_answer_the_breakpoint_it_is_notified_of(tmp_path: Path) -> None:
     driven = new_driven_run(
         tmp_path, "async def process(inputs, ctx): return (await ctx.breakpoint({'question': 'Ship?'}))['by']"
     )
@@ -374,7 +374,7 @@ def test_a_hook_gets_the_payload_of_a_breakpoint_that_is_a_task(tmp_path: Path) 
     assert json.loads((tmp_path / "payload").read_text())["payload"] == {"question": "Ship?"}
 
 
-def test_hooks_are_told_of_each_beginning_and_each_end(tmp_path: Path) -> None:
+def test_hooks_are_notified_of_each_beginning_and_each_end(tmp_path: Path) -> None:
     driven = new_driven_run(
         tmp_path, "async def process(inputs, ctx): return await ctx.task(shell, {'command': 'true'}, label='it')"
     )
@@ -476,7 +476,7 @@ def test_an_effect_is_noted_once_before_it_is_begun_and_not_while_it_waits_for_i
     assert (under, most) == (set(), 2)
 
 
-def test_an_effect_that_nobody_waits_for_any_more_is_ended(tmp_path: Path) -> None:
+def test_an_effect_that_is_no_longer_waited_for_is_ended(tmp_path: Path) -> None:
     driven = new_driven_run(
         tmp_path,
         """
@@ -494,7 +494,7 @@ def test_an_effect_that_nobody_waits_for_any_more_is_ended(tmp_path: Path) -> No
     assert all_dead([start["pid"] for start in driven.agent.starts])
 
 
-def test_a_result_that_somebody_else_posts_stands_and_our_agent_is_ended(tmp_path: Path) -> None:
+def test_a_result_posted_by_another_process_is_kept_and_our_agent_is_ended(tmp_path: Path) -> None:
     driven = new_driven_run(
         tmp_path,
         "async def process(inputs, ctx): return await ctx.task(agent, {'prompt': 'x'}, label='it')",
@@ -522,7 +522,7 @@ def test_a_run_that_is_halted_from_outside_stops_what_is_under_way(tmp_path: Pat
     assert all_dead([start["pid"] for start in driven.agent.starts])
 
 
-def test_a_second_driver_is_refused_and_told_who_the_first_is(tmp_path: Path) -> None:
+def test_a_second_driver_is_refused_with_the_name_of_the_first(tmp_path: Path) -> None:
     driven = new_driven_run(tmp_path, "async def process(inputs, ctx): return 1")
     first = FileLock.hold(driven.run / "bridle-drive.lock", holder="bridle drive")
     with first, pytest.raises(LockHeld, match=f"another driver runs r1.*process {os.getpid()}"):

@@ -133,7 +133,7 @@ def test_a_payload_that_fits_into_no_variable_is_on_standard_input(tmp_path: Pat
     assert (witness / "custom.a.sh.variable").read_text() == ""
 
 
-def test_a_hook_that_does_not_read_its_input_is_none_the_worse(tmp_path: Path) -> None:
+def test_a_hook_that_does_not_read_its_input_is_not_harmed(tmp_path: Path) -> None:
     put(user_hooks(), "custom", "a.sh", "#!/bin/sh\nexec true\n")
     assert fire(Hooks(tmp_path, os.environ), "custom", {"text": "x" * 1_000_000}).status == "executed"
 
@@ -217,7 +217,7 @@ def test_trust_is_kept_in_the_users_folder_for_this_repository_alone(tmp_path: P
     assert (home() / "trust.json").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_broken_list_of_trust_trusts_nobody(tmp_path: Path) -> None:
+def test_a_broken_list_of_trust_trusts_nothing(tmp_path: Path) -> None:
     trust(tmp_path, home())
     (home() / "trust.json").write_text('{"repositories": true}')
     with pytest.raises(DiskError, match=r"trust\.json"):
@@ -272,7 +272,7 @@ def listening(folder: Path, *types: str) -> IteratedRun:
     return IteratedRun(folder, GATE)
 
 
-def test_on_run_start_is_told_by_run_create(tmp_path: Path, witness: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_run_start_is_reported_by_run_create(tmp_path: Path, witness: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     iterated = listening(tmp_path, ON_RUN_START)
     inputs = tmp_path / "inputs.json"
     inputs.write_text('{"x": 1}')
@@ -293,7 +293,7 @@ def test_on_run_start_is_told_by_run_create(tmp_path: Path, witness: Path, monke
     }
 
 
-def test_on_iteration_start_and_end_are_told_once_each(tmp_path: Path, witness: Path) -> None:
+def test_on_iteration_start_and_end_are_reported_once_each(tmp_path: Path, witness: Path) -> None:
     iterated = listening(tmp_path, ON_ITERATION_START, ON_ITERATION_END)
     found = iterated.iterate()
     assert [line.split()[0] for line in order(witness)] == [ON_ITERATION_START, ON_ITERATION_END]
@@ -304,7 +304,7 @@ def test_on_iteration_start_and_end_are_told_once_each(tmp_path: Path, witness: 
     assert found.hook_status == "executed"
 
 
-def test_on_step_dispatch_is_told_for_each_new_effect_and_never_again(tmp_path: Path, witness: Path) -> None:
+def test_on_step_dispatch_is_reported_for_each_new_effect_and_never_again(tmp_path: Path, witness: Path) -> None:
     iterated = listening(tmp_path, ON_STEP_DISPATCH)
     iterated.iterate()
     payload = told(witness, ON_STEP_DISPATCH)
@@ -318,7 +318,7 @@ def test_on_step_dispatch_is_told_for_each_new_effect_and_never_again(tmp_path: 
     assert len(order(witness)) == 2
 
 
-def test_on_breakpoint_is_told_with_the_question(tmp_path: Path, witness: Path) -> None:
+def test_on_breakpoint_is_reported_with_the_question(tmp_path: Path, witness: Path) -> None:
     iterated = listening(tmp_path, ON_BREAKPOINT)
     iterated.iterate()
     assert order(witness) == []
@@ -330,7 +330,7 @@ def test_on_breakpoint_is_told_with_the_question(tmp_path: Path, witness: Path) 
     assert json.loads((witness / f"{ON_BREAKPOINT}.a.sh.breakpoint").read_text()) == payload
 
 
-def test_on_run_complete_is_told_with_the_output(tmp_path: Path, witness: Path) -> None:
+def test_on_run_complete_is_reported_with_the_output(tmp_path: Path, witness: Path) -> None:
     iterated = listening(tmp_path, ON_RUN_COMPLETE, ON_RUN_FAIL)
     iterated.iterate()
     iterated.post("1", "built")
@@ -345,7 +345,7 @@ def test_on_run_complete_is_told_with_the_output(tmp_path: Path, witness: Path) 
     assert len(order(witness)) == 1
 
 
-def test_on_run_fail_is_told_with_the_error(tmp_path: Path, witness: Path) -> None:
+def test_on_run_fail_is_reported_with_the_error(tmp_path: Path, witness: Path) -> None:
     iterated = listening(tmp_path, ON_RUN_COMPLETE, ON_RUN_FAIL)
     iterated.iterate()
     iterated.post("1", "built")
@@ -356,7 +356,7 @@ def test_on_run_fail_is_told_with_the_error(tmp_path: Path, witness: Path) -> No
     assert told(witness, ON_RUN_FAIL)["error"] == "not approved"
 
 
-def test_on_task_complete_is_told_by_task_post(tmp_path: Path, witness: Path) -> None:
+def test_on_task_complete_is_reported_by_task_post(tmp_path: Path, witness: Path) -> None:
     iterated = listening(tmp_path, ON_TASK_COMPLETE)
     iterated.iterate()
     words = ["task:post", str(iterated.run), iterated.effect("1").effect_id, "--status", "ok", "--value-inline", "1"]
@@ -368,7 +368,7 @@ def test_on_task_complete_is_told_by_task_post(tmp_path: Path, witness: Path) ->
 
 
 @pytest.mark.parametrize("hook_type", [ON_TASK_START, ON_TASK_COMPLETE])
-def test_whoever_performs_an_effect_can_tell_of_it(tmp_path: Path, witness: Path, hook_type: str) -> None:
+def test_any_performer_of_an_effect_can_report_it(tmp_path: Path, witness: Path, hook_type: str) -> None:
     iterated = listening(tmp_path, hook_type)
     iterated.iterate()
     effect = iterated.effect("1")
@@ -436,7 +436,7 @@ def test_a_hook_of_the_process_runs_once_however_often_it_is_replayed(tmp_path: 
     assert (output[2]["count"], output[2]["told"]["n"], output[2]["told"]["runId"]) == (2, 2, "r1")
 
 
-def test_a_hook_that_nobody_has_is_recorded_as_such(tmp_path: Path) -> None:
+def test_a_hook_that_is_missing_is_recorded_as_such(tmp_path: Path) -> None:
     iterated = IteratedRun(tmp_path, "async def process(inputs, ctx):\n    return await ctx.hook('custom')\n")
     assert iterated.iterate().output == {
         "hookType": "custom",

@@ -51,7 +51,7 @@ def heard(folder: Path) -> Path:
     return folder / "heard"
 
 
-def test_a_score_that_the_driver_gets_is_told(tmp_path: Path) -> None:
+def test_a_score_that_the_driver_gets_is_reported(tmp_path: Path) -> None:
     driven = new_driven_run(
         tmp_path,
         """
@@ -66,7 +66,7 @@ def test_a_score_that_the_driver_gets_is_told(tmp_path: Path) -> None:
     assert (document["runId"], document["effectId"], document["score"]) == ("r1", driven.effect("judge"), 61)
 
 
-def test_a_score_that_somebody_posts_is_told_and_another_result_is_not(tmp_path: Path) -> None:
+def test_a_posted_score_is_reported_and_another_result_is_not(tmp_path: Path) -> None:
     driven = new_driven_run(
         tmp_path,
         """

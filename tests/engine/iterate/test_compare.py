@@ -66,7 +66,7 @@ def compared(iterated: IteratedRun) -> Comparison:
         ("await ctx.halt('enough', {'n': 1})", "end", "halted"),
     ],
 )
-def test_a_run_agrees_with_itself_however_it_stands(tmp_path: Path, last: str, until: str, state: str) -> None:
+def test_a_run_agrees_with_itself_in_every_state(tmp_path: Path, last: str, until: str, state: str) -> None:
     iterated = made(tmp_path, last, until=until)
     found = compared(iterated)
     assert found.differences == ()
@@ -76,7 +76,7 @@ def test_a_run_agrees_with_itself_however_it_stands(tmp_path: Path, last: str, u
 
 
 @pytest.mark.parametrize("final", ["halted", "failed"])
-def test_a_run_that_was_ended_by_hand_agrees(tmp_path: Path, final: str) -> None:
+def test_a_run_that_was_ended_manually_agrees(tmp_path: Path, final: str) -> None:
     iterated = made(tmp_path, until="gate")
     with FileStore(iterated.run).write("the test") as writer:
         if final == "halted":
@@ -86,7 +86,7 @@ def test_a_run_that_was_ended_by_hand_agrees(tmp_path: Path, final: str) -> None
     assert compared(iterated).agrees
 
 
-def test_results_that_nobody_has_iterated_yet_are_no_difference(tmp_path: Path) -> None:
+def test_results_that_are_not_iterated_yet_are_no_difference(tmp_path: Path) -> None:
     iterated = made(tmp_path, until="first")
     iterated.post("2", {"of": "2"})
     found = compared(iterated)

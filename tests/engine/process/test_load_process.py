@@ -53,17 +53,17 @@ def test_a_folder_is_no_process(tmp_path: Path) -> None:
     assert str(tmp_path) in refusal(tmp_path)
 
 
-def test_a_mistake_in_the_syntax_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_mistake_in_the_syntax_is_reported_with_its_line(tmp_path: Path) -> None:
     path = written(tmp_path, "import asyncio\n\nasync def process(inputs, ctx)\n    pass\n")
     assert f"{path}:3: expected ':'" in refusal(path)
 
 
-def test_an_error_at_the_import_is_told_with_its_line(tmp_path: Path) -> None:
+def test_an_error_at_the_import_is_reported_with_its_line(tmp_path: Path) -> None:
     path = written(tmp_path, f"x = 1\ny = {{}}['missing']\n{GOOD}")
     assert f"{path}:2: KeyError: 'missing'" in refusal(path)
 
 
-def test_an_error_in_a_module_beside_it_is_told_with_that_modules_line(tmp_path: Path) -> None:
+def test_an_error_in_a_module_beside_it_is_reported_with_that_modules_line(tmp_path: Path) -> None:
     beside = written(tmp_path, "def broken():\n    raise ValueError('no')\nbroken()\n", "beside.py")
     path = written(tmp_path, f"import beside\n{GOOD}")
     assert f"{beside}:2: ValueError: no" in refusal(path)
@@ -79,7 +79,7 @@ def test_a_process_that_ends_the_program_at_import_is_refused(tmp_path: Path) ->
     assert f"{path}:2: SystemExit: 3" in refusal(path)
 
 
-def test_a_name_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
+def test_a_name_that_is_not_there_is_reported_with_those_that_are(tmp_path: Path) -> None:
     path = written(tmp_path, "async def one(inputs, ctx): ...\nasync def two(inputs, ctx): ...\ndef three(): ...\n")
     assert refusal(path) == f"{path} has no function 'process'\n  Its async functions are: one, two."
 
@@ -139,7 +139,7 @@ def test_a_module_beside_it_can_be_imported_later_too(tmp_path: Path) -> None:
     assert not {"parts", "parts.late"} & set(sys.modules)
 
 
-def test_what_stands_elsewhere_is_shared(tmp_path: Path) -> None:
+def test_what_is_elsewhere_is_shared(tmp_path: Path) -> None:
     loaded = load(written(tmp_path, f"import json\n{GOOD}"))
     import json
 

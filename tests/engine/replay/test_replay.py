@@ -69,7 +69,7 @@ def test_two_chains_replay_alike_whatever_order_their_results_came_in(tmp_path: 
 
 
 @pytest.mark.parametrize("order", ORDERS, ids="".join)
-def test_results_that_came_in_while_nobody_iterated_are_delivered_one_by_one(
+def test_results_that_came_in_between_iterations_are_delivered_one_by_one(
     tmp_path: Path, order: tuple[str, ...]
 ) -> None:
     """Kept between iterations, started anew for each, or iterated only when there is no other way: the same journal."""

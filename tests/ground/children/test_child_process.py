@@ -234,7 +234,7 @@ def test_every_byte_of_a_loud_child_reaches_both_the_tap_and_the_reader() -> Non
     play(story)
 
 
-def test_a_tap_that_fails_is_told_once_and_nothing_is_lost_for_the_reader() -> None:
+def test_a_tap_that_fails_is_reported_once_and_nothing_is_lost_for_the_reader() -> None:
     code = "import os, sys; [os.write(1, b'x' * 65536) for _ in range(10)]; sys.stdout.write('end')"
 
     async def story() -> None:
@@ -526,7 +526,7 @@ def test_what_was_printed_before_the_stop_can_still_be_read_after_it() -> None:
     play(story)
 
 
-def test_close_alone_logs_what_nobody_has_read_and_leaves_no_process() -> None:
+def test_close_alone_logs_unread_output_and_leaves_no_process() -> None:
     code = "import os, time; os.write(2, b'up'); os.write(1, b'x' * 20_000_000); time.sleep(600)"
 
     async def story() -> None:
@@ -606,7 +606,7 @@ def _program(folder: Path, name: str, text: str, mode: int) -> str:
     return str(path)
 
 
-def test_every_reason_not_to_start_is_told_apart(tmp_path: Path) -> None:
+def test_every_reason_not_to_start_is_distinguished(tmp_path: Path) -> None:
     no_interpreter = _program(tmp_path, "script", "#!/no/such/thing\n", 0o755)
     not_executable = _program(tmp_path, "text", "hello", 0o644)
     no_format = _program(tmp_path, "strange", "\x7fELFish", 0o755)

@@ -110,7 +110,7 @@ def test_a_tap_that_breaks_is_remembered_and_the_output_goes_on_flowing() -> Non
     play(story)
 
 
-def test_a_program_that_is_not_there_is_told() -> None:
+def test_a_program_that_is_not_there_is_reported() -> None:
     async def story() -> None:
         spawn = Spawn(("/no/such/shell",), Path.cwd(), {}, new_token())
         with pytest.raises(ProcessError) as caught:

@@ -132,7 +132,7 @@ def test_a_fork_of_the_harness_does_not_hide_its_death() -> None:
             os.kill(fork, signal.SIGKILL)
 
 
-def test_the_keeper_stands_apart_from_terminal_token_and_pipes() -> None:
+def test_the_keeper_is_separate_from_terminal_token_and_pipes() -> None:
     with harness("hold", new_token(), new_token()) as (program, _):
         (keeper,) = keepers_of(program.pid)
         assert os.getsid(keeper) == keeper

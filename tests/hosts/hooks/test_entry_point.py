@@ -124,7 +124,7 @@ def test_a_payload_in_many_pieces_is_one_payload(project: Project) -> None:
     assert json.loads(stdout)["decision"] == "block"
 
 
-def test_half_a_letter_in_a_folders_name_can_be_said(tmp_path: Path) -> None:
+def test_half_a_letter_in_a_folders_name_can_be_printed(tmp_path: Path) -> None:
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
     project = Project(folder)
     project.run("ask:a/agent")
@@ -142,7 +142,9 @@ def refusal(call: HookCall) -> Answer:
     raise DiskError("the disk is gone", remedy="Bring it back.")
 
 
-def test_a_mistake_of_ours_lets_the_session_go_and_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_mistake_of_ours_lets_the_session_go_and_is_reported(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     call = HookCall(NO_HOST, b"", {"BRIDLE_HOME": str(tmp_path)})
     assert entry_point.respond(defect, call) == 0
     shown = capfd.readouterr()
@@ -152,7 +154,7 @@ def test_a_mistake_of_ours_lets_the_session_go_and_is_told(tmp_path: Path, capfd
         assert "in defect" in told, "where it happened"
 
 
-def test_a_refusal_lets_the_session_go_and_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_refusal_lets_the_session_go_and_is_reported(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert entry_point.respond(refusal, HookCall(NO_HOST, b"", {"BRIDLE_HOME": str(tmp_path)})) == 0
     shown = capfd.readouterr()
     assert (shown.out, "the disk is gone\n  Bring it back." in shown.err) == ("{}\n", True)
@@ -167,7 +169,7 @@ LOGS = [
 
 
 @pytest.mark.parametrize(("environment", "path"), LOGS)
-def test_the_log_is_where_a_person_looks_for_it(environment: dict[str, str], path: str | None) -> None:
+def test_the_log_is_where_a_user_looks_for_it(environment: dict[str, str], path: str | None) -> None:
     assert hook_log.path_of(environment) == path
 
 
@@ -181,7 +183,7 @@ def test_the_log_grows_by_whole_lines_for_this_user_alone(tmp_path: Path) -> Non
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_trouble_at_every_stop_does_not_fill_the_disk(tmp_path: Path) -> None:
+def test_an_error_at_every_stop_does_not_fill_the_disk(tmp_path: Path) -> None:
     environment = {"BRIDLE_HOME": str(tmp_path)}
     for _ in range(40):
         hook_log.append(["x" * 100_000], environment)
@@ -203,7 +205,7 @@ def test_a_log_that_cannot_be_written_breaks_nothing(kind: str, tmp_path: Path) 
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_trouble_is_in_the_log_and_the_session_untouched(project: Project) -> None:
+def test_an_error_is_in_the_log_and_the_session_untouched(project: Project) -> None:
     path = project.session(run_id="gone")
     done = project.stop()
     assert done.document == {}

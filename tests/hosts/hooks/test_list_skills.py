@@ -51,7 +51,7 @@ def test_a_folder_of_very_many_names_is_not_read_through(tmp_path: Path) -> None
     assert len(list_skills(str(tmp_path), None)) == NAMES_LIMIT
 
 
-def test_folders_that_are_none_have_nothing(tmp_path: Path) -> None:
+def test_folders_that_are_invalid_have_nothing(tmp_path: Path) -> None:
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude" / "skills").write_bytes(b"")
     assert list_skills(str(tmp_path), "/nowhere") == list_skills("/a\0b", None) == list_skills("\ud800", None) == ()

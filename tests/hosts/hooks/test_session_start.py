@@ -39,7 +39,7 @@ def test_a_session_gets_its_id_exported_and_a_file_of_its_own(tmp_path: Path) ->
     assert path.read_bytes().startswith(b'---\nactive: true\niteration: 1\nmax_iterations: 65000\nrun_id: ""\n')
 
 
-def test_a_session_that_goes_on_is_told_nothing_twice(tmp_path: Path) -> None:
+def test_a_session_that_continues_is_informed_of_nothing_twice(tmp_path: Path) -> None:
     project = Project(tmp_path)
     exports = tmp_path / "exports.sh"
     path = project.session(iteration=7)
@@ -133,7 +133,7 @@ def test_without_a_file_for_exports_the_session_has_its_file_all_the_same(tmp_pa
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "below a file", "/dev/full", "/dev/null"])
-def test_exports_that_cannot_be_written_are_told_and_the_session_has_its_file(kind: str, tmp_path: Path) -> None:
+def test_exports_that_cannot_be_written_are_reported_and_the_session_has_its_file(kind: str, tmp_path: Path) -> None:
     project = Project(tmp_path)
     exports = tmp_path / "exports"
     if kind == "folder":
@@ -151,7 +151,7 @@ def test_exports_that_cannot_be_written_are_told_and_the_session_has_its_file(ki
     assert session_of(project.state / "s.md").active
 
 
-def test_a_state_folder_that_cannot_be_made_is_told_and_the_id_is_exported(tmp_path: Path) -> None:
+def test_a_state_folder_that_cannot_be_made_is_reported_and_the_id_is_exported(tmp_path: Path) -> None:
     project = Project(tmp_path)
     (tmp_path / ".a5c").write_bytes(b"")
     done = begin(project, "s", tmp_path / "exports")

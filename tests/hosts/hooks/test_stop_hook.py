@@ -128,7 +128,7 @@ def test_a_session_without_a_limit_says_so(tmp_path: Path) -> None:
     assert project.stop().document["systemMessage"] == "Bridle iteration 4/unlimited [waiting]"
 
 
-def test_the_harness_of_the_run_stands_in_front_of_the_entry(tmp_path: Path) -> None:
+def test_the_harness_of_the_run_precedes_the_entry(tmp_path: Path) -> None:
     project = Project(tmp_path)
     run = project.run(AGENT, harness="claude-code")
     project.session()
@@ -136,7 +136,7 @@ def test_the_harness_of_the_run_stands_in_front_of_the_entry(tmp_path: Path) -> 
     assert next(iter(stop_entries(run)[-1].items())) == ("harness", "claude-code")
 
 
-def test_a_body_that_is_no_text_is_kept_and_can_be_said(tmp_path: Path) -> None:
+def test_a_body_that_is_no_text_is_kept_and_can_be_printed(tmp_path: Path) -> None:
     project = Project(tmp_path)
     project.run(AGENT)
     path = project.session()

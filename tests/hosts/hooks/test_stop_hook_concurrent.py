@@ -193,7 +193,7 @@ def test_a_clock_that_steps_breaks_neither_the_order_nor_the_durations(moment: i
     assert all(seconds > 0 for seconds in session_of(path).iteration_times)
 
 
-def test_a_session_that_is_bound_anew_meanwhile_is_let_through(tmp_path: Path) -> None:
+def test_a_session_that_is_bound_anew_in_between_is_let_through(tmp_path: Path) -> None:
     project, run, path = bound(tmp_path)
     project.run("ask:a/agent", run_id="other")
     with FileLock.hold(run / layout.LOCK_FILE, holder="somebody at work"):

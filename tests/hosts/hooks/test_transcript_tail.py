@@ -55,7 +55,7 @@ def test_the_last_words_are_found_behind_whatever_comes_after_them(name: str, tm
 
 
 @pytest.mark.parametrize("name", BEHIND)
-def test_whether_somebody_spoke_since_is_told(name: str, tmp_path: Path) -> None:
+def test_whether_a_message_followed_is_reported(name: str, tmp_path: Path) -> None:
     found = last_message(transcript(tmp_path / "t", USER, words("the last"), *BEHIND[name]))
     assert found is not None
     assert found.is_answered is (name == "a person's line")
@@ -143,7 +143,7 @@ def test_only_the_end_of_a_long_transcript_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["missing", ".", "a\0b"])
-def test_what_is_no_file_is_told(name: str, tmp_path: Path) -> None:
+def test_what_is_no_file_is_reported(name: str, tmp_path: Path) -> None:
     with pytest.raises(DiskError, match="transcript"):
         last_text(os.path.join(tmp_path, name))
 
@@ -169,5 +169,5 @@ PROMISES = [
 
 
 @pytest.mark.parametrize(("text", "value"), PROMISES)
-def test_a_promise_is_what_stands_in_the_first_whole_tag(text: str, value: str | None) -> None:
+def test_a_promise_is_inside_the_first_whole_tag(text: str, value: str | None) -> None:
     assert promise_in(text) == value

@@ -124,20 +124,20 @@ def test_the_pages_of_the_plugin_tell_to_call_something() -> None:
     assert {"--harness", "--session-id", "--plugin-root", "--prompt", "--inputs"} <= set(created)
 
 
-def test_a_session_never_gets_the_leave_to_answer_for_a_person() -> None:
+def test_a_session_never_gets_the_leave_to_answer_for_a_user() -> None:
     for path in SOURCE.rglob("*.md"):
         allowed = re.findall(r"^allowed-tools: (.*)$", path.read_text(), re.MULTILINE)
         assert not any("bridle answer" in one or "bridle *" in one for one in allowed), path
 
 
-def test_the_plugin_of_a_package_that_was_not_installed_holds_nobody() -> None:
+def test_the_plugin_of_a_package_that_was_not_installed_holds_no_session() -> None:
     """Loaded as it lies in the package, its hooks find no Python and let every session go."""
     command = json.loads((SOURCE / HOOKS).read_text())["hooks"]["Stop"][0]["hooks"][0]["command"]
     done = start_hook(command.replace("@GONE@", GONE))
     assert (done.returncode, json.loads(done.stdout)) == (0, {"systemMessage": GONE})
 
 
-def test_its_skills_are_told_of_by_the_names_that_claude_code_gives_them(tmp_path: Path) -> None:
+def test_its_skills_are_reported_by_the_names_that_claude_code_gives_them(tmp_path: Path) -> None:
     install.install(tmp_path / "p", ORIGIN)
     (tmp_path / ".claude/skills/greet").mkdir(parents=True)
     assert list_skills(str(tmp_path), str(tmp_path / "p")) == (
@@ -309,7 +309,7 @@ def test_another_bridle_takes_the_plugin_over_in_its_place(tmp_path: Path) -> No
     assert plugin.origin == ORIGIN
 
 
-def test_an_upgrade_keeps_what_somebody_changed_beside_it(tmp_path: Path) -> None:
+def test_an_upgrade_keeps_what_a_user_changed_beside_it(tmp_path: Path) -> None:
     install.install(tmp_path / "p", Origin("/old/python", "/old", "0.9"))
     skill = tmp_path / "p/skills/score/SKILL.md"
     skill.write_text("my own words")
@@ -384,7 +384,7 @@ def test_uninstalling_leaves_folders_that_were_there_before(tmp_path: Path) -> N
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == ["was", "was/there"]
 
 
-def test_uninstalling_leaves_sessions_and_what_somebody_added_or_changed(tmp_path: Path) -> None:
+def test_uninstalling_leaves_sessions_and_what_a_user_added_or_changed(tmp_path: Path) -> None:
     folder = tmp_path / "p"
     install.install(folder, ORIGIN)
     (folder / PLUGIN_STATE).mkdir()
@@ -401,7 +401,7 @@ def test_uninstalling_leaves_sessions_and_what_somebody_added_or_changed(tmp_pat
     assert {name: data.decode() for name, data in tree(folder).items()} == theirs
 
 
-def test_sessions_are_removed_when_told_and_found_again_when_not(tmp_path: Path) -> None:
+def test_sessions_are_removed_on_request_and_found_again_when_not(tmp_path: Path) -> None:
     folder = tmp_path / "p"
     install.install(folder, ORIGIN)
     session = folder / PLUGIN_STATE / "s1.md"
@@ -414,7 +414,7 @@ def test_sessions_are_removed_when_told_and_found_again_when_not(tmp_path: Path)
     assert not folder.exists()
 
 
-def test_sessions_that_somebody_keeps_elsewhere_lose_their_link_alone(tmp_path: Path) -> None:
+def test_sessions_kept_elsewhere_lose_their_link_alone(tmp_path: Path) -> None:
     install.install(tmp_path / "p", ORIGIN)
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "s1.md").write_text("mine")
@@ -502,7 +502,7 @@ def test_a_scope_is_the_folder_that_claude_code_loads_and_no_settings_are_touche
     assert [path.name for path in (tmp_path / ".claude").iterdir()] == ["settings.json"]
 
 
-def test_which_of_several_is_to_be_removed_must_be_said(tmp_path: Path) -> None:
+def test_which_of_several_is_to_be_removed_must_be_given(tmp_path: Path) -> None:
     for words in ((), ("--scope", "user")):
         document(bridle("plugin", "install", *words, "--json", cwd=tmp_path))
     done = bridle("plugin", "uninstall", cwd=tmp_path)

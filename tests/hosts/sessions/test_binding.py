@@ -196,7 +196,7 @@ def test_a_run_that_ended_is_replaced(end: str, place: SessionFolder) -> None:
 
 
 @pytest.mark.parametrize("garbage", [b"", b"\0\xff", b"---\nactive: maybe\nrun_id: ../x\n---\n", b"---\nrun_id: old\n"])
-def test_a_corrupted_session_file_is_written_anew_and_that_is_told(garbage: bytes, place: SessionFolder) -> None:
+def test_a_corrupted_session_file_is_written_anew_and_that_is_reported(garbage: bytes, place: SessionFolder) -> None:
     place.state.mkdir()
     place.path().write_bytes(garbage)
     done = bind(place)
@@ -261,7 +261,7 @@ def test_the_flag_counts_and_not_what_was_inherited(place: SessionFolder) -> Non
     assert (done.document["session"]["sessionId"], done.stderr) == ("s1", "")
 
 
-def test_a_flag_that_contradicts_the_host_counts_and_is_told(place: SessionFolder) -> None:
+def test_a_flag_that_contradicts_the_host_counts_and_is_reported(place: SessionFolder) -> None:
     done = bind(place, CLAUDE_CODE_SESSION_ID="s2")
     assert done.document["session"]["sessionId"] == "s1"
     assert "'s2'" in done.document["session"]["warnings"][0]
@@ -278,7 +278,7 @@ def test_a_flag_that_contradicts_the_host_counts_and_is_told(place: SessionFolde
     ids=["exported", "of the other implementation", "of the host itself"],
 )
 @pytest.mark.parametrize("flags", [(), ("--session-id", "")], ids=["no flag", "empty flag"])
-def test_an_inherited_id_is_the_last_resort_and_is_told(
+def test_an_inherited_id_is_the_last_resort_and_is_reported(
     environment: dict[str, str], expected: tuple[str, str], flags: tuple[str, ...], place: SessionFolder
 ) -> None:
     done = create(place, "--harness", "claude-code", "--state-dir", place.state, *flags, **environment)
@@ -307,7 +307,7 @@ def test_a_run_that_is_bound_to_no_session_says_so_loudly(place: SessionFolder) 
     ],
     ids=["unknown host", "no host", "the null host"],
 )
-def test_a_session_of_no_known_host_is_not_bound_and_that_is_told(
+def test_a_session_of_no_known_host_is_not_bound_and_that_is_reported(
     words: tuple[str, ...], reason: str, place: SessionFolder
 ) -> None:
     done = create(place, *words)
@@ -316,7 +316,7 @@ def test_a_session_of_no_known_host_is_not_bound_and_that_is_told(
     assert "NOT BOUND" in done.stderr
 
 
-def test_a_run_of_nobodys_session_says_nothing_about_one(place: SessionFolder) -> None:
+def test_a_run_without_a_session_says_nothing_about_one(place: SessionFolder) -> None:
     done = create(place)
     assert ("session" in done.document, done.stderr) == (False, "")
 
@@ -334,7 +334,7 @@ def test_the_host_is_found_by_its_variables(place: SessionFolder) -> None:
     assert FileReader(place.runs / "new").metadata()["harness"] == "codex"
 
 
-def test_a_run_where_the_hooks_would_not_look_for_it_is_told(place: SessionFolder) -> None:
+def test_a_run_where_the_hooks_would_not_look_for_it_is_reported(place: SessionFolder) -> None:
     done = bind(place, "--runs-dir", "elsewhere")
     assert "BABYSITTER_RUNS_DIR" in done.document["session"]["warnings"][0]
     assert (place.folder / "elsewhere" / "new" / "run.json").exists()
@@ -389,7 +389,7 @@ def bind_by(code: str, place: SessionFolder, *words: str) -> subprocess.Complete
 
 @pytest.mark.parametrize("moment", ["made", "about to bind"])
 @pytest.mark.parametrize("is_begun", [False, True], ids=["new session", "session that began"])
-def test_whoever_is_killed_before_the_binding_leaves_a_whole_run_and_no_session(
+def test_a_process_killed_before_the_binding_leaves_a_whole_run_and_no_session(
     moment: str, is_begun: bool, place: SessionFolder
 ) -> None:
     if is_begun:
@@ -404,7 +404,7 @@ def test_whoever_is_killed_before_the_binding_leaves_a_whole_run_and_no_session(
     assert (bound.code, place.file().session.run_id) == (0, "newer")
 
 
-def test_whoever_is_killed_after_the_binding_leaves_both(place: SessionFolder) -> None:
+def test_a_process_killed_after_the_binding_leaves_both(place: SessionFolder) -> None:
     assert bind_by(KILLED, place, "bound").returncode == -signal.SIGKILL
     assert FileReader(place.runs / "new").position().state == "created"
     assert place.file().session.run_id == "new"
@@ -448,7 +448,7 @@ def test_the_session_of_another_agent_is_left_alone(place: SessionFolder) -> Non
     assert place.file("other").session.started_at == SINCE
 
 
-def test_who_answers_elsewhere_is_told_how_the_session_goes_on(place: SessionFolder) -> None:
+def test_a_user_who_answers_elsewhere_is_informed_how_the_session_continues(place: SessionFolder) -> None:
     asks = "async def process(inputs, ctx):\n    return await ctx.breakpoint({'question': 'Ship?'}, label='ship')\n"
     (place.folder / "process.py").write_text(asks, encoding="utf-8")
     bind(place)

@@ -182,7 +182,7 @@ BROKEN_FIELDS = [
 
 
 @pytest.mark.parametrize(("name", "text", "field", "value"), BROKEN_FIELDS, ids=lambda value: ascii(value)[:24])
-def test_a_broken_field_gets_its_default_and_is_told_and_the_rest_counts(
+def test_a_broken_field_gets_its_default_and_is_reported_and_the_rest_counts(
     name: str, text: str, field: str, value: object
 ) -> None:
     file = parsed(sample_with(**{name: text}))
@@ -219,7 +219,7 @@ def test_a_list_of_more_than_three_durations_keeps_the_last_three() -> None:
     assert parsed(sample_with(iteration_times="1,2,3,4,5,6")).session.iteration_times == (4, 5, 6)
 
 
-def test_of_two_lines_for_one_field_the_last_counts_and_it_is_told() -> None:
+def test_of_two_lines_for_one_field_the_last_counts_and_it_is_reported() -> None:
     file = parsed(SAMPLE.replace("iteration: 3\n", "iteration: 3\niteration: 8\n", 1))
     assert (file.session.iteration, len(file.faults)) == (8, 1)
 
@@ -347,7 +347,7 @@ def test_the_folder_of_session_files_is_looked_for_in_order(tmp_path: Path) -> N
     ]
 
 
-def test_a_file_may_also_be_in_the_project_and_above_and_an_explicit_folder_stands_alone() -> None:
+def test_a_file_may_also_be_in_the_project_and_above_and_an_explicit_folder_is_the_only_one() -> None:
     folders = session_file.state_dirs(None, "/plugin", "/deep/sub", {"CLAUDE_PROJECT_DIR": "/project"})
     assert [str(path) for path in folders] == [
         "/plugin/skills/babysit/state",
@@ -372,7 +372,7 @@ def test_a_folder_that_everybody_may_write_to_is_not_looked_into_from_below(tmp_
 
 
 @pytest.mark.parametrize("cwd", [None, 7, "", "relative", "/a\0b", "/\ud800", ["/x"]], ids=ascii)
-def test_a_folder_in_a_payload_that_is_none_is_passed_over(cwd: object) -> None:
+def test_a_folder_in_a_payload_that_is_invalid_is_passed_over(cwd: object) -> None:
     assert str(session_file.state_dirs(None, None, cwd, {"CLAUDE_PROJECT_DIR": "/project"})[0]) == "/project/.a5c/state"
 
 
@@ -413,7 +413,7 @@ def test_a_folder_in_its_place_is_neither_read_nor_written(tmp_path: Path) -> No
     assert sorted(tmp_path.iterdir()) == [path]
 
 
-def test_a_pipe_in_its_place_keeps_nobody_waiting(tmp_path: Path) -> None:
+def test_a_pipe_in_its_place_blocks_nothing(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "s.md")
     with pytest.raises(SessionFileUnusable, match="not a regular file"):
         session_file.read(tmp_path / "s.md")
@@ -582,7 +582,7 @@ def test_a_change_that_fails_leaves_the_file_and_lets_the_lock_go(tmp_path: Path
     assert path.read_text(encoding="utf-8") == SAMPLE
 
 
-def test_a_lock_that_somebody_keeps_is_told_with_their_name(tmp_path: Path) -> None:
+def test_a_lock_that_another_process_holds_is_reported_with_their_name(tmp_path: Path) -> None:
     path = tmp_path / "s.md"
     with session_file.held(path, "somebody"), pytest.raises(LockHeld, match="somebody"):
         session_file.held(path, "another", wait_seconds=0)

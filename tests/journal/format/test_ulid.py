@@ -46,11 +46,11 @@ def test_behind_the_last_id_of_a_millisecond_comes_the_next_millisecond() -> Non
     assert next_ulid(full, now_ms=NOW_MS, random=bytes(10))[:10] > full[:10]
 
 
-def test_when_there_are_no_more_ids_it_is_said() -> None:
+def test_when_there_are_no_more_ids_it_is_reported() -> None:
     with pytest.raises(JournalBroken, match="no id can follow"):
         next_ulid("7" + "Z" * 25, now_ms=NOW_MS, random=bytes(10))
 
 
 @pytest.mark.parametrize("text", ["", "0" * 25, "0" * 27, "8" + "0" * 25, "0" * 25 + "I", "0" * 25 + "a"])
-def test_what_is_no_id_is_told_apart(text: str) -> None:
+def test_what_is_no_id_is_distinguished(text: str) -> None:
     assert not is_ulid(text)

@@ -149,7 +149,7 @@ def test_doubled_folders_are_taken_for_one(path: str, meant: str) -> None:
     assert collapse(path) == meant
 
 
-def test_a_person_may_give_the_beginning_of_an_id_or_say_last(tmp_path: Path) -> None:
+def test_a_user_may_give_the_beginning_of_an_id_or_say_last(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     with pytest.raises(RunNotFound, match="no runs in"):
         choose_run("last", runs)

@@ -276,7 +276,7 @@ def test_a_reader_writes_a_pack_where_that_is_worth_it_and_else_changes_nothing(
     assert (contents(made.run) == before) != is_worth_it
 
 
-def test_a_reader_leaves_the_pack_alone_while_somebody_writes(tmp_path: Path) -> None:
+def test_a_reader_leaves_the_pack_alone_during_a_write(tmp_path: Path) -> None:
     made = long_run(tmp_path, "r", resolved=WORTH_PACKING_ENTRIES)
     with FileStore(made.run).write("test"):
         before = contents(made.run)

@@ -146,7 +146,7 @@ def test_what_an_effect_printed_is_named_in_its_resolution(opened: Open) -> None
     assert (entry.data["stdoutRef"], entry.data["stderrRef"]) == (f"tasks/{effect_id}/stdout.log", "elsewhere.log")
 
 
-def test_a_second_result_and_one_for_nobody_and_one_for_another_key_are_refused_and_change_nothing(
+def test_a_second_result_and_one_for_no_effect_and_one_for_another_key_are_refused_and_change_nothing(
     opened: Open,
 ) -> None:
     with opened().write("test") as writer:

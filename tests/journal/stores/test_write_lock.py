@@ -46,7 +46,7 @@ def foreign_lock(run: Path, pid: object) -> Path:
     return path
 
 
-def test_another_implementation_at_work_is_waited_for_and_then_named_and_nothing_changes(tmp_path: Path) -> None:
+def test_another_implementation_that_writes_is_waited_for_and_then_named_and_nothing_changes(tmp_path: Path) -> None:
     run = new_run(tmp_path)
     (run / layout.LOCK_FILE).unlink()
     with living() as process:
@@ -76,7 +76,7 @@ def test_when_the_other_one_is_done_the_waiting_writer_gets_its_turn(tmp_path: P
     "text",
     ["", "\n", "{", "null", "[]", '{"pid": "12"}', '{"pid": true}', '{"pid": null}', '{"pid": -1}', '{"pid": 1e99}'],
 )
-def test_a_lock_file_that_names_nobody_is_passed_over(text: str, tmp_path: Path) -> None:
+def test_a_lock_file_without_an_owner_is_passed_over(text: str, tmp_path: Path) -> None:
     run = new_run(tmp_path)
     (run / layout.FOREIGN_LOCK_FILE).write_text(text, encoding="utf-8")
     with FileStore(run).write("test", wait_seconds=0) as writer:
@@ -103,7 +103,7 @@ def test_our_own_number_in_an_old_lock_is_a_dead_process() -> None:
     assert not is_alive(os.getpid())
 
 
-def test_a_second_writer_is_told_who_is_at_work(tmp_path: Path) -> None:
+def test_a_second_writer_is_informed_which_process_writes(tmp_path: Path) -> None:
     run = new_run(tmp_path)
     with FileStore(run).write("run:iterate"), pytest.raises(LockHeld, match="held by run:iterate"):
         FileStore(run).write("task:post", wait_seconds=0).__enter__()
@@ -149,7 +149,7 @@ def test_ids_rise_behind_those_of_a_machine_whose_clock_is_ahead(tmp_path: Path)
         assert writer.new_id() > entries[5].ulid
 
 
-def test_the_harness_of_a_run_stands_in_front_of_every_entry(tmp_path: Path) -> None:
+def test_the_harness_of_a_run_precedes_every_entry(tmp_path: Path) -> None:
     run = new_run(tmp_path)
     metadata = json.loads((run / layout.RUN_FILE).read_text(encoding="utf-8"))
     (run / layout.RUN_FILE).write_text(json.dumps(metadata | {"harness": "claude-code"}), encoding="utf-8")

@@ -174,7 +174,7 @@ def test_what_was_left_behind_is_named_and_is_no_fault(tmp_path: Path) -> None:
     }
 
 
-def test_a_layout_that_nobody_here_knows_is_named(tmp_path: Path) -> None:
+def test_an_unknown_layout_is_named(tmp_path: Path) -> None:
     run = sample("run-completed", tmp_path)
     path = run / "run.json"
     path.write_text(path.read_text().replace("2026.01-storage-preview", "2031.01"))

@@ -95,7 +95,7 @@ HARMS: dict[str, tuple[Harm, dict[str, int]]] = {
 
 
 @pytest.mark.parametrize(("harm", "counts"), HARMS.values(), ids=HARMS)
-def test_a_broken_journal_is_named_and_mended_and_goes_on(harm: Harm, counts: dict[str, int], tmp_path: Path) -> None:
+def test_a_broken_journal_is_named_and_repaired_and_goes_on(harm: Harm, counts: dict[str, int], tmp_path: Path) -> None:
     made = long_run(tmp_path, "r", resolved=3, pending=1)
     whole = made.seq
     name = harm(made)

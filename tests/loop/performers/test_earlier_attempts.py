@@ -123,7 +123,7 @@ def test_agents_of_another_run_and_of_other_tasks_are_not_counted(tmp_path: Path
     assert [interrupted_work(one, [here.folder]).cost_usd for one in store] == [3.0, 3.0]
 
 
-def test_nobody_was_at_work_later_than_now(tmp_path: Path) -> None:
+def test_no_work_is_later_than_now(tmp_path: Path) -> None:
     here = make_project(tmp_path, PLAN, KILLS)
     assert here.bridle("run").returncode == -9
     (run,) = (here.folder / ".a5c/runs").glob("0*")

@@ -29,7 +29,7 @@ def heard(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_both_are_told_what_is_about_to_be_made(tmp_path: Path) -> None:
+def test_both_receive_what_is_about_to_be_made(tmp_path: Path) -> None:
     here = make_project(tmp_path, ONE_TASK, MAKES_FILE)
     for kind in ("pre-branch", "pre-commit"):
         users_hook(

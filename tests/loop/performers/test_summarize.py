@@ -54,7 +54,7 @@ def test_progress_is_folded_and_the_cost_is_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("body", ["exit 7", "echo nonsense; exit 0", "kill -9 $$"])
-def test_a_summarizer_that_fails_folds_nothing_and_harms_nobody(tmp_path: Path, body: str) -> None:
+def test_a_summarizer_that_fails_folds_nothing_and_harms_nothing(tmp_path: Path, body: str) -> None:
     here = summarizing(tmp_path, body)
     document = run_plan(here, 0)
     (task,) = document["tasks"]

@@ -36,12 +36,12 @@ def test_from_the_drivers_start_to_the_last_effect() -> None:
     assert seconds(effect("14T10:00:00", "14T10:00:05"), effect("14T10:00:00", "14T10:30:00")) == 1800
 
 
-def test_a_night_in_which_nobody_drove_is_not_counted() -> None:
+def test_a_night_without_a_driver_is_not_counted() -> None:
     evening, morning = effect("14T22:00:00", "14T22:10:00"), effect("15T08:00:00", "15T08:01:00")
     assert seconds(evening, morning) == 660
 
 
-def test_a_wait_that_somebody_sat_through_is_counted_and_one_that_nobody_did_is_not() -> None:
+def test_a_wait_counts_only_while_a_driver_runs() -> None:
     first = effect("14T10:00:00", "14T10:10:00")
     assert seconds(first, None, effect("14T10:00:00", "14T15:00:00")) == 5 * 3600
     assert seconds(first, None, effect("14T14:59:00", "14T15:00:00")) == 660
@@ -58,7 +58,7 @@ def test_no_time_is_counted_twice(pairs: list[tuple[int, int]]) -> None:
     assert 0 <= seconds(*effects) <= 59 * 60
 
 
-def test_a_driver_that_ends_in_the_midst_of_an_effect_has_used_its_time(tmp_path: Path) -> None:
+def test_a_driver_that_ends_during_an_effect_has_used_its_time(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, "# One\n\n## One\nCheck: `false`\n", max_seconds=3600.0)
     began = run.now
     assert run.arguments_of(effects_module.CHECK)

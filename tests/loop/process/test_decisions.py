@@ -95,7 +95,7 @@ def test_there_is_always_a_next_task_or_a_reason_for_none(tasks: list[tuple[Verd
         assert all(book.tasks[need].verdict in ACCEPTED for need in chosen.needs)
 
 
-def test_a_failure_is_told_from_another_by_its_checks_and_its_tree() -> None:
+def test_a_failure_is_distinguished_from_another_by_its_checks_and_its_tree() -> None:
     red = [result("a", 1), result("b", 0)]
     assert decisions.signature(red, "t") == decisions.signature([result("b", 0), result("a", 2)], "t")
     assert decisions.signature(red, "t") != decisions.signature(red, "u")

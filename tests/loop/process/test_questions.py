@@ -28,7 +28,7 @@ def test_a_question_parks_its_task_and_the_others_go_on(tmp_path: Path) -> None:
     assert f'bridle answer {asked["effect"]} "…"' in shown.stdout
 
 
-def test_any_words_answer_it_and_the_same_session_hears_them(tmp_path: Path) -> None:
+def test_any_words_answer_it_and_they_reach_the_same_session(tmp_path: Path) -> None:
     here = make_project(tmp_path, PLAN, ASKS)
     effect = json.loads(here.bridle("run", "--json").stdout)["tasks"][0]["effect"]
     said = here.bridle("answer", effect, "blue, as the sky is")
@@ -61,7 +61,7 @@ def test_an_empty_answer_is_none(tmp_path: Path) -> None:
     assert json.loads(here.bridle("status", "--json").stdout)["tasks"][0]["verdict"] == "needs you"
 
 
-def test_where_a_policy_answers_the_agent_is_told_to_decide(tmp_path: Path) -> None:
+def test_where_a_policy_answers_the_agent_is_asked_to_decide(tmp_path: Path) -> None:
     here = make_project(tmp_path, PLAN, ASKS)
     done = here.bridle("run", "--breakpoints", "approve", "--json")
     assert done.returncode == 0, done.stderr

@@ -28,7 +28,7 @@ def skip(run: RunOnEngine) -> None:
     run.post("sleep", None)
 
 
-def test_a_night_in_which_nobody_drove_the_run_uses_up_none_of_its_time(tmp_path: Path) -> None:
+def test_a_night_without_a_driver_uses_up_none_of_its_time(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, TWO, max_seconds=3600.0)
     run.now += timedelta(minutes=10)
     run.post_checks(RED)
@@ -114,7 +114,7 @@ def test_a_wait_that_is_cut_short_asks_the_agent_at_once(tmp_path: Path) -> None
     assert run.arguments_of(effects.WORK)["iteration"] == 2
 
 
-def test_a_wait_keeps_its_end_whoever_goes_on_with_the_run_and_whenever(tmp_path: Path) -> None:
+def test_a_wait_keeps_its_end_across_every_resume(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, ONE)
     run.post_checks(RED)
     run.work(effect_results.LIMIT, **limit(run, 5 * HOUR))
@@ -180,7 +180,7 @@ def test_an_overloaded_endpoint_is_waited_for_longer_each_time(tmp_path: Path) -
     assert run.receipt()["tasks"][0]["tries"] == 0
 
 
-def test_a_bound_that_was_given_in_the_midst_of_the_last_iteration_is_heard_where_it_would_pause(
+def test_a_bound_that_was_given_during_the_last_iteration_takes_effect_where_it_would_pause(
     tmp_path: Path,
 ) -> None:
     run = RunOnEngine(tmp_path, TWO, max_iterations=1)
@@ -198,7 +198,7 @@ def test_a_bound_that_was_given_in_the_midst_of_the_last_iteration_is_heard_wher
     assert (asked["task"], asked["hints"]) == ("Two", ["MIND"])
 
 
-def test_a_task_to_be_tried_again_is_heard_of_where_no_other_is_left(tmp_path: Path) -> None:
+def test_a_task_to_be_tried_again_is_noticed_where_no_other_is_left(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, ONE, tries=1)
     run.post_checks(RED)
     run.work()
@@ -227,7 +227,7 @@ def test_the_work_of_the_last_task_stays_where_it_is_while_it_asks(tmp_path: Pat
     assert [action.effect.kind for action in run.pending()] == ["breakpoint"]
 
 
-def test_a_conversation_is_gone_on_with_by_nobody_but_its_own_agent(tmp_path: Path) -> None:
+def test_a_conversation_is_gone_on_with_only_by_its_own_agent(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, ONE, agents=("claude", "codex"))
     run.post_checks(RED)
     run.work(effect_results.LIMIT, agent="claude", **limit(run, HOUR))
@@ -238,7 +238,7 @@ def test_a_conversation_is_gone_on_with_by_nobody_but_its_own_agent(tmp_path: Pa
     assert (asked["agent"], asked["session_id"], asked["asked"], asked["answer"]) == ("claude", None, "Which?", "green")
 
 
-def test_what_an_agent_at_its_limit_was_told_is_told_to_the_next_one(tmp_path: Path) -> None:
+def test_what_an_agent_at_its_limit_received_is_passed_to_the_next_one(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, ONE, agents=("claude", "codex"))
     run.post_checks(RED)
     run.work(effect_results.QUESTION, question="Which?", session_id="s1", changed=False)
@@ -259,7 +259,7 @@ def test_what_an_agent_at_its_limit_was_told_is_told_to_the_next_one(tmp_path: P
     assert (asked["answer"], asked.get("hints")) == (None, None)
 
 
-def test_a_refused_tool_call_is_told_to_the_next_agent_and_in_the_receipt(tmp_path: Path) -> None:
+def test_a_refused_tool_call_is_passed_to_the_next_agent_and_is_in_the_receipt(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, ONE)
     run.post_checks(RED)
     run.work(denials=["Bash: curl"])

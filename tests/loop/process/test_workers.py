@@ -61,7 +61,7 @@ def test_a_plain_run_tells_its_effects_nothing_of_copies() -> None:
     assert here.run_copy() is None
 
 
-def test_an_effect_is_told_what_its_copy_is_like_in_case_it_must_be_made_anew() -> None:
+def test_an_effect_names_the_state_of_its_copy_in_case_it_must_be_made_anew() -> None:
     here, task = crew(1, has_worktree=True), TaskState("One")
     here.assign(here.all[0], task)
     here.update_copy(task, CopyResult(tree="t" * 40))
@@ -91,7 +91,9 @@ def test_iterations_under_way_are_taken_to_cost_as_much_as_the_next() -> None:
     assert limit_reached(bounds, book, elapsed_seconds=0, running=2) is not None
 
 
-def test_a_hint_is_for_whoever_asks_first_and_a_task_to_try_again_is_told_with_its_place(tmp_path: Path) -> None:
+def test_a_hint_is_for_the_first_worker_that_asks_and_a_task_to_try_again_is_reported_with_its_place(
+    tmp_path: Path,
+) -> None:
     new = NewRun(run_id="01j", process_id="p", entry=Path("process.py"), has_inputs=True, inputs={})
     store = FileStore(create_run(tmp_path, new, proof="p", ulid=ids.new_id(), created_at="2026-11-15T10:00:00Z"))
     user_messages.send(store, user_messages.HINT, {"text": "slowly"})

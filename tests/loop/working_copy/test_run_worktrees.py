@@ -26,7 +26,7 @@ from tests.loop.fixtures.loop_commands import (
 from tests.run.fixtures.fake_agent import all_dead, wait_until
 
 
-def test_the_persons_working_copy_is_not_touched(tmp_path: Path) -> None:
+def test_the_users_working_copy_is_not_touched(tmp_path: Path) -> None:
     here = make_project(tmp_path, TWO_TASKS, MAKES_FILE, **{".gitignore": "*.cache\n"})
     (here.folder / "mine.txt").write_text("of the person")
     (here.folder / "one").write_text("of the person, and of the name of what a task makes")
@@ -132,7 +132,7 @@ def test_the_check_of_ones_own_is_run_in_a_worktree_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [("--worktree",), ("--parallel", "2")])
-def test_a_worktree_that_was_deleted_by_hand_is_made_anew(tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_a_worktree_that_was_deleted_manually_is_made_anew(tmp_path: Path, options: tuple[str, ...]) -> None:
     """What the first iteration had left is there again, and what it may not change is not."""
     plan = "# One\n\nSetup: `touch ready`\n\n## One\nCheck: `sh check.sh`\n"
     agent = """

@@ -39,7 +39,7 @@ def test_cached_tokens_and_searches_are_counted() -> None:
 @pytest.mark.parametrize(
     "usage", [{}, {"input_tokens": None}, {"input_tokens": "7", "cache_creation": 1, "server_tool_use": []}]
 )
-def test_figures_that_are_none_cost_nothing(usage: dict[str, object]) -> None:
+def test_figures_that_are_invalid_cost_nothing(usage: dict[str, object]) -> None:
     assert answer_cost_usd("claude-opus-4-8", usage) == 0.0
 
 

@@ -158,7 +158,7 @@ def test_a_connection_that_always_breaks_is_an_error() -> None:
         ("[]", "application/json", None),
     ],
 )
-def test_an_answer_that_is_none_ends_the_turn(body: str, content_type: str, text: str | None) -> None:
+def test_an_answer_that_is_invalid_ends_the_turn(body: str, content_type: str, text: str | None) -> None:
     heard, stage = ask_stage({"kind": "malformed", "text": body, "content_type": content_type, "times": "forever"})
     assert heard.failure is not None
     assert heard.failure.text == text or heard.failure.text.startswith("API Error: API returned an empty or malformed")

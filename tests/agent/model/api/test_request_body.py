@@ -150,6 +150,6 @@ def test_own_headers_win_over_ours() -> None:
 
 
 @pytest.mark.parametrize("line", ["no colon here", ": no name", "good: yes\nbad"])
-def test_a_header_line_that_is_none_is_refused(line: str) -> None:
+def test_a_header_line_that_is_invalid_is_refused(line: str) -> None:
     with pytest.raises(UsageError, match="ANTHROPIC_CUSTOM_HEADERS"):
         custom_headers({"ANTHROPIC_CUSTOM_HEADERS": line})

@@ -494,7 +494,7 @@ def test_the_exceptions_of_a_proxy(exception: str, host: str, straight: bool) ->
         "http://a b",
     ],
 )
-def test_an_address_that_is_none_is_refused(url: str) -> None:
+def test_an_address_that_is_invalid_is_refused(url: str) -> None:
     with pytest.raises(UsageError):
         parse_address(url)
 

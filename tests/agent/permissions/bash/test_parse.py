@@ -153,7 +153,7 @@ def test_what_is_known_is_no_doubt(text: str) -> None:
         "a >& -b",
     ],
 )
-def test_what_may_hide_a_command_is_told_as_broken(text: str) -> None:
+def test_what_may_hide_a_command_is_reported_as_broken(text: str) -> None:
     assert read_script(text, HOME).is_broken
 
 
@@ -174,7 +174,7 @@ def test_assignments_stand_apart_from_words() -> None:
     assert [word.value for word in command.words] == ["c", "d=e"]
 
 
-def test_text_of_several_lines_is_one_known_word_and_the_program_that_gives_it_is_told() -> None:
+def test_text_of_several_lines_is_one_known_word_and_the_program_that_gives_it_is_reported() -> None:
     script = read_script("git commit -m \"$(cat <<'EOF'\none $x `y`\n\ntwo\nEOF\n)\"", HOME)
     assert argv(script) == [["cat"], ["git", "commit", "-m", "one $x `y`\n\ntwo"]]
     assert script.doubts == ()
@@ -225,13 +225,13 @@ for letter in map(chr, (0x1F40E, 0x2C7A6, 0x5EF8C, 0x9904A, 0xFFFFF, 0x10FFFF)):
         subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-def test_a_command_in_the_background_is_told() -> None:
+def test_a_command_in_the_background_is_reported() -> None:
     assert read_script("a & b", HOME).runs_in_background
     assert read_script("(a &)", HOME).runs_in_background
     assert not read_script("a && b 2>&1", HOME).runs_in_background
 
 
-def test_only_a_function_that_is_there_for_certain_is_told() -> None:
+def test_only_a_function_that_is_there_for_certain_is_reported() -> None:
     assert [name for name, _ in read_script("f() { a; }; f", HOME).functions] == ["f"]
     assert read_script("(f() { a; }); f", HOME).functions == ()
     assert read_script("b && f() { a; }; f", HOME).functions == ()
@@ -267,7 +267,7 @@ def test_a_command_that_is_too_long_too_deep_or_not_text_is_not_read() -> None:
         ("a=b", "a=b", -1),
     ],
 )
-def test_a_word_stands_for_what_bash_makes_of_it(text: str, value: str, glob_at: int) -> None:
+def test_a_word_means_what_bash_makes_of_it(text: str, value: str, glob_at: int) -> None:
     assert read_word(text, HOME) == Word(text, value, glob_at)
 
 

@@ -121,6 +121,6 @@ def test_what_is_not_known_fits_no_pattern_but_could_fit_many() -> None:
     assert not could(UNKNOWN, Word("x", "x"), plain("y z"), log) or could(UNKNOWN)
 
 
-def test_an_unknown_word_stands_for_several_words_too() -> None:
+def test_an_unknown_word_means_several_words_too() -> None:
     assert could_match(compile_rule(Rule("Bash", "a b c")), [plain("a"), UNKNOWN])
     assert not could_match(compile_rule(Rule("Bash", "a b c")), [plain("a"), UNKNOWN, plain("d")])
