@@ -40,7 +40,7 @@ def test_a_run_that_completes_exits_0_with_its_output(tmp_path: Path) -> None:
 def test_a_run_is_named_by_its_id_its_beginning_its_folder_or_as_the_last(tmp_path: Path, word: str | None) -> None:
     driven = new_driven_run(tmp_path, SHELL)
     done = driven.bridle("drive", *([word] if word else []))
-    assert (done.returncode, done.stdout) == (0, 'r1: completed (1 effects executed)\noutput: "hi\\n"\n')
+    assert (done.returncode, done.stdout) == (0, 'r1: completed (1 effect executed)\noutput: "hi\\n"\n')
 
 
 @pytest.mark.parametrize(

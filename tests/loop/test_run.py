@@ -175,7 +175,7 @@ def test_an_agent_that_hangs_is_ended_and_counts_as_dead(tmp_path: Path) -> None
     here = make_project(tmp_path, ONE_TASK, "time.sleep(600)", **{"bridle.toml": toml})
     (task,) = run_plan(here, 1)["tasks"]
     assert task["verdict"] == "failed"
-    assert "died 2 times" in task["reason"]
+    assert "crashed 2 times" in task["reason"]
 
 
 def test_the_same_failure_without_a_new_change_is_stuck_and_others_go_on(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def describe_login_failure(agent: str, error: str) -> str:
 
 def log_in_remedy(agent: str) -> str:
     """Return how to log an agent in."""
-    use_key = f'set {KEY_VARIABLE} and choose it (bridle.toml: auth = "key"; `bridle ask --auth key`)'
+    use_key = f'set {KEY_VARIABLE} and choose it (auth = "key" in $BRIDLE_HOME/bridle.toml; `bridle ask --auth key`)'
     if agent == "bridle-agent":
         return f"Run `bridle-agent auth login`, or {use_key}."
     return f"Run {agent} and log in, or {use_key}." if agent in CLAUDE_LIKE else f"Run {agent} and log in."

@@ -84,7 +84,7 @@ def test_an_agent_without_changes_is_shown() -> None:
         ),
         ({"ending": effect_results.TRANSIENT, "said": "Overloaded"}, "temporary API error: Overloaded"),
         ({"ending": effect_results.UNUSABLE, "said": "not logged in"}, "agent unavailable: not logged in"),
-        ({"ending": effect_results.CRASHED}, "agent crashed: no output"),
+        ({"ending": effect_results.CRASHED}, "agent crashed: it exited without a result"),
         ({"ending": effect_results.QUESTION, "question": "Which one?"}, "question: Which one?"),
         ({"denials": ["Bash: rm -rf /"]}, "denied: Bash: rm -rf /"),
     ],
@@ -167,6 +167,6 @@ def test_in_a_parallel_run_each_line_has_the_number_of_its_task() -> None:
         "[2/2] Rebates: iteration 2 (claude)",
         "[2/2]   > Read till/rebate.py",
         "[2/2]   reports done: All. (0.0500 USD, 3.0 s)",
-        "[2/2]   merge conflict with landed work: a.py",
-        "[1/2]   landed 0123456789 on bridle/01j",
+        "[2/2]   merge conflict with other tasks: a.py",
+        "[1/2]   merged 0123456789 into bridle/01j",
     ]

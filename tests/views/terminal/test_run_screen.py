@@ -153,7 +153,7 @@ def test_parallel_tasks_each_show_their_activity() -> None:
     shown.add_progress(finished(effects.WORK, {"task": "Prices", "worker": 1}, {}), now=BEGAN + 66)
     assert drawn(shown)[2:4] == ["  ⠦ Prices", "  ⠦ Rebates"]
     shown.add_progress(started(effects.MERGE, {"task": "Prices", "worker": 1}), now=BEGAN + 67)
-    assert "      merging with landed work, 0:00" in drawn(shown)
+    assert "      merging with other tasks, 0:00" in drawn(shown)
     shown.add_progress(finished(effects.MERGE, {"task": "Prices", "worker": 1}, {}), now=BEGAN + 67)
     shown.add_progress(started(effects.LAND, {"task": "Prices"}), now=BEGAN + 67)
     assert "      landing, 0:00" in drawn(shown)

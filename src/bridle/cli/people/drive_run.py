@@ -83,7 +83,8 @@ def _error_document(driven: DriveResult) -> dict[str, str] | None:
 def _lines(run: Path, driven: DriveResult, resume: str) -> Iterator[str]:
     report = driven.iteration
     cost = f", {driven.cost_usd:.4f} USD" if driven.cost_usd else ""
-    yield f"{report.run_id}: {driven.status} ({driven.performed} effects executed{cost})"
+    count = f"{driven.performed} effect{'' if driven.performed == 1 else 's'}"
+    yield f"{report.run_id}: {driven.status} ({count} executed{cost})"
     if driven.status == COMPLETED:
         import json
 

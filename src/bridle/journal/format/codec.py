@@ -99,7 +99,7 @@ def bad_file(path: object, fault: str, *, payload: object = None) -> JournalBrok
     """Return the error for an invalid file of the journal."""
     return JournalBroken(
         f"the journal file {path} is invalid: {fault}",
-        remedy="bridle run:repair-journal RUN removes it and keeps a backup.",
+        remedy="bridle run:repair-journal RUN moves it aside and keeps a backup.",
         payload=payload,
     )
 

@@ -236,7 +236,7 @@ def broken(entry: Entry, fault: str) -> JournalBroken:
     """Return the error for an invalid entry."""
     return JournalBroken(
         f"journal entry {file_name(entry.seq, entry.ulid)} {fault}",
-        remedy="bridle run:repair-journal RUN removes it and keeps a backup.",
+        remedy="bridle run:repair-journal RUN moves it aside and keeps a backup.",
         payload=entry,
     )
 

@@ -42,7 +42,7 @@ def choose_run(argument: str, runs: Path) -> Path:
         if not known:
             raise RunNotFound(
                 f"no runs in {runs}",
-                remedy="Start one with: bridle run PLAN.md",
+                remedy="Start one with: bridle run PLAN.md (a process: bridle run:create)",
             )
         return known[-1]
     matching = [run for run in known if run.name.startswith(argument)]

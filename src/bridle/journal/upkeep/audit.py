@@ -176,7 +176,7 @@ class _Audit:
         if resolution is None:
             unspoken = self._run / layout.TASKS / effect.effect_id / layout.RESULT_FILE
             if os.path.lexists(unspoken):
-                self._left(unspoken, "a result that no entry speaks of; the next one takes its place")
+                self._left(unspoken, "a result without a journal entry; the next result overwrites it")
             return
         data = resolution.data
         where = _text(data.get("resultRef")) or f"{layout.TASKS}/{effect.effect_id}/{layout.RESULT_FILE}"
@@ -345,7 +345,7 @@ class _Audit:
     def _exists(self, ref: str) -> None:
         path = self._inside(ref)
         if path is not None and not path.is_file():
-            self._wrong(ref, "it is not there, though the journal speaks of it")
+            self._wrong(ref, "missing, but the journal refers to it")
 
     def _inside(self, ref: str) -> Path | None:
         if os.path.isabs(ref) or ".." in Path(ref).parts:

@@ -25,7 +25,7 @@ def parse_duration(text: str) -> float:
 def checked_seconds(seconds: float) -> float:
     """Return the number unchanged. Raises ValueError unless it is above 0 and at most a hundred years."""
     if not 0 < seconds <= _LONGEST_SECONDS:
-        raise ValueError(f"got {seconds:g} seconds (the range is above 0 to a hundred years)")
+        raise ValueError(f"got {seconds:g} seconds, which is not between 0 and a hundred years")
     return seconds
 
 

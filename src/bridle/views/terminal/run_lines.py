@@ -142,11 +142,11 @@ def _finished(args: Arguments[Any], result: Result) -> Iterator[Segment]:
         case CommitResult():
             yield from _committed(result)
         case MergeResult() if result.conflicts:
-            yield f"merge conflict with landed work: {', '.join(result.conflicts)}", "state.denied"
+            yield f"merge conflict with other tasks: {', '.join(result.conflicts)}", "state.denied"
         case TakeResult() if result.conflicts and isinstance(args, TakeArgs):
-            yield f"restarting from the landed work; the earlier work is kept as {args.kept}", "dim"
+            yield f"restarting from the merged work; the earlier work is kept as {args.kept}", "dim"
         case LandResult():
-            yield f"landed {result.commit[:COMMIT_CHARACTERS]} on {result.branch}", "state.ok"
+            yield f"merged {result.commit[:COMMIT_CHARACTERS]} into {result.branch}", "state.ok"
         case RollbackResult() if isinstance(args, RollbackArgs):
             yield f"reverted: {args.why}", "state.denied"
         case _:
@@ -156,7 +156,7 @@ def _finished(args: Arguments[Any], result: Result) -> Iterator[Segment]:
 def _worked(result: WorkResult) -> Iterator[Segment]:
     """Yield how the agent ended; the checks decide whether its work is right."""
     spent = f"{format_usd(result.cost_usd)}, {format_duration(result.seconds)}"
-    message = " ".join((result.message or "no output").split())[:TEXT_CHARACTERS]
+    message = " ".join((result.message or "it exited without a result").split())[:TEXT_CHARACTERS]
     match result.ending:
         case effect_results.LIMIT:
             until = result.limit_resets_at

@@ -25,7 +25,7 @@ _ACTIONS = {
     effects.ROLLBACK: "reverting",
     effects.TAKE: "preparing the worktree",
     effects.KEEP: "saving the work",
-    effects.MERGE: "merging with landed work",
+    effects.MERGE: "merging with other tasks",
     effects.LAND: "landing",
     effects.SUMMARIZE: "summarizing the progress",
 }
