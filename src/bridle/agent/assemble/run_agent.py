@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -38,6 +39,7 @@ from bridle.agent.tools.shell.background import BackgroundTasks
 from bridle.agent.tools.shell.limits import limits_from_environment
 from bridle.agent.tools.shell.shell import Shell
 from bridle.agent.tools.structured_output import Schema, StructuredOutput
+from bridle.agent.tools.toolbox import Toolbox
 from bridle.agent.version import PROTOCOL_VERSION
 from bridle.errors import UsageError
 from bridle.ground.home import bridle_home
@@ -119,19 +121,6 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
         connect=connect,
     )
 
-    def init_event() -> Init:
-        return Init(
-            cwd=str(inputs.cwd),
-            tools=["Task" if name == "Agent" else name for name in toolbox.names],
-            mcp_servers=list(servers),
-            model=setup.model.shown,
-            permission_mode=setup.policy.mode,
-            slash_commands=[*skills.slash_commands(), *COMMANDS] if options.has_commands else [],
-            key_source=key_source,
-            skills=skills.names(),
-            plugins=skills.plugins(),
-        )
-
     inbox = Inbox()
     conversation = Conversation(
         options=conversation_options,
@@ -142,35 +131,76 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
         structured=structured,
         inbox=inbox,
         background=BackgroundEvents(background, log, inbox.changed),
-        init_event=init_event,
+        init_event=partial(_init_event, inputs, setup, toolbox, servers, skills, key_source),
         mentioned_files=run_tools.mentioned_files(inputs, setup),
     )
 
-    def on_control(request_id: str, request: dict[str, Any]) -> None:
-        from bridle.agent.assemble.mcp_servers import failed_server
-        from bridle.agent.conversation.control_requests import Account, ControlRequests, HostSession  # late: hosts only
-        from bridle.wire.control.requests import Initialize
-        from bridle.wire.events.events import ControlRequest
-
-        def initialize(request: Initialize) -> None:
-            prompt.initialize(request.system_prompt, request.append_system_prompt)
-            servers.extend(failed_server(name) for name in request.sdk_mcp_servers)
-
-        host = HostSession(
-            commands=skills.commands,
-            account=Account(api_key_source=key_source),
-            initialize=initialize,
-            mcp_servers=lambda: list(servers),
-            may_bypass=may_bypass,
-            environment=environment,
-        )
-        ControlRequests(conversation, host, writer.output.write).handle(
-            ControlRequest(request_id=request_id, request=request)
-        )
-
-    inbox.on_control = on_control
+    host = _Host(key_source, may_bypass)
+    inbox.on_control = partial(_handle_control, conversation, writer, prompt, servers, skills, inputs, host)
     loop = MessageLoop(conversation, background, skills, inline)
     return Run(conversation, loop, writer, shell, (*options.warnings, *settings.warnings))
+
+
+class _Host(NamedTuple):
+    """What a host learns of this run and may do in it."""
+
+    key_source: str
+    may_bypass: bool
+
+
+def _init_event(
+    inputs: RunInputs,
+    setup: ModelSetup,
+    toolbox: Toolbox,
+    servers: list[dict[str, str]],
+    skills: Skills,
+    key_source: str,
+) -> Init:
+    return Init(
+        cwd=str(inputs.cwd),
+        tools=["Task" if name == "Agent" else name for name in toolbox.names],
+        mcp_servers=list(servers),
+        model=setup.model.shown,
+        permission_mode=setup.policy.mode,
+        slash_commands=[*skills.slash_commands(), *COMMANDS] if inputs.options.has_commands else [],
+        key_source=key_source,
+        skills=skills.names(),
+        plugins=skills.plugins(),
+    )
+
+
+def _handle_control(
+    conversation: Conversation,
+    writer: EventWriter,
+    prompt: Prompt,
+    servers: list[dict[str, str]],
+    skills: Skills,
+    inputs: RunInputs,
+    host: _Host,
+    request_id: str,
+    request: dict[str, Any],
+) -> None:
+    """Answer a control request of the host; imports late, since only hosts send them."""
+    from bridle.agent.assemble.mcp_servers import failed_server
+    from bridle.agent.conversation.control_requests import Account, ControlRequests, HostSession
+    from bridle.wire.control.requests import Initialize
+    from bridle.wire.events.events import ControlRequest
+
+    def initialize(request: Initialize) -> None:
+        prompt.initialize(request.system_prompt, request.append_system_prompt)
+        servers.extend(failed_server(name) for name in request.sdk_mcp_servers)
+
+    session = HostSession(
+        commands=skills.commands,
+        account=Account(api_key_source=host.key_source),
+        initialize=initialize,
+        mcp_servers=lambda: list(servers),
+        may_bypass=host.may_bypass,
+        environment=inputs.environment,
+    )
+    ControlRequests(conversation, session, writer.output.write).handle(
+        ControlRequest(request_id=request_id, request=request)
+    )
 
 
 def _inputs(options: Options, cwd: Path, outer: Mapping[str, str]) -> RunInputs:
