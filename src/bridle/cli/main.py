@@ -153,7 +153,8 @@ def _overview() -> str:
     ):
         built = [command for command in commands if command.module is not None]
         lines += ["", f"{title}:"] if built else []
-        lines += [f"  {command.name:<10} {command.summary}" for command in built]
+        width = max((len(command.name) for command in built), default=0)
+        lines += [f"  {command.name:<{width}}  {command.summary}" for command in built]
     missing = [command.name for command in command_table.FOR_PEOPLE if command.module is None]
     lines += ["", f"Not built yet: {', '.join(missing)}."]
     lines += ["", "Run `bridle COMMAND --help` for the options of a command, `bridle --version` for the version."]
