@@ -31,7 +31,7 @@ def reference() -> str:
     """Return the whole page."""
     parts = [
         INTRODUCTION,
-        *_overview("For people", command_table.FOR_PEOPLE),
+        *_overview("For users", command_table.FOR_PEOPLE),
         *_overview("For agents and hooks", command_table.FOR_PROGRAMS),
         *_details(),
         *_exit_codes(),

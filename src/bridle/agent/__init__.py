@@ -3,9 +3,10 @@
 Which object holds which (an arrow reads "holds"; `assemble/run_agent.py` joins them):
 
     Run ──> MessageLoop            takes messages from the inbox, runs one turn for each
-     │         ├──> Inbox                  messages and control requests from stdin
      │         ├──> Skills                 slash commands
+     │         ├──> BackgroundTasks        stopped at the end
      │         └──> Conversation           turns, interrupts, signals, exit code
+     │                 ├──> Inbox                  messages and control requests from stdin
      │                 ├──> ModelSetup             model, permissions, thinking: changed between requests
      │                 ├──> BackgroundEvents ──> BackgroundTasks
      │                 ├──> MessageLog             every message, once, to three sinks:

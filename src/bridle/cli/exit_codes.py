@@ -1,4 +1,4 @@
-"""The exit codes of every command, and which error leads to which. Imports nothing: hooks start it often."""
+"""The exit codes of every command, and which error leads to which. Imports nothing at the top: commands start fast."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def _overview() -> str:
         "usage: bridle COMMAND [OPTIONS] [ARGUMENTS]",
     ]
     for title, commands in (
-        ("For people", command_table.FOR_PEOPLE),
+        ("For users", command_table.FOR_PEOPLE),
         ("For agents and hooks", command_table.FOR_PROGRAMS),
     ):
         built = [command for command in commands if command.module is not None]

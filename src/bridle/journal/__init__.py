@@ -1,1 +1,1 @@
-"""The journal of a run: its format, its cache, its stores and its upkeep; see docs/architecture.md."""
+"""The journal of a run: its format, its stores and their cache, audit and repair; see docs/architecture.md."""

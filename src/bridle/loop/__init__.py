@@ -17,5 +17,5 @@
                   `-- Receipt                 built on request; shared by views, notices and --json
 
 Sub-packages import downwards only: control, performers, checks, protection, working_copy, onboarding, plan, settings,
-text; process imports only plan, settings and the records of effects.
+text; process imports only plan, settings and the records of inputs and effects; of the engine only names.
 """

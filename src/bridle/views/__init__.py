@@ -1,1 +1,1 @@
-"""Read-only views of logs, journals and runs; imports nothing that changes them."""
+"""Read-only views of logs, journals and runs; imports no command and changes nothing."""

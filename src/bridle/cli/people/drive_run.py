@@ -53,7 +53,7 @@ def drive_run(run: Path, drive_options: DriveOptions, options: CommandOptions) -
         for line in _lines(run, driven, resume):
             show(line)
     if driven.error is not None:
-        say("; ".join(filter(None, (driven.error.message, driven.error.remedy))))
+        say(". ".join(filter(None, (driven.error.message, driven.error.remedy))))
     return _EXIT_CODES[driven.status]
 
 

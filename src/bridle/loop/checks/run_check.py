@@ -20,7 +20,7 @@ from bridle.run.logs import create_log, private_folder
 from bridle.wire.mask import Mask
 
 FOLDER = Path(".ralph") / "logs" / "checks"
-# Of a check's log. A check that prints more is not read for it.
+# The size limit of a check's log; beyond it only the end of the output is kept.
 LOG_LIMIT_BYTES = 128 * 1024 * 1024
 # The end of an output says what failed; its first screen says what was run.
 HEAD_CHARACTERS = 2_000

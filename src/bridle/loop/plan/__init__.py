@@ -1,1 +1,1 @@
-"""Plans: parsed from Markdown, prd.json or a goal, drafted and ticked. Imports only `loop.settings` and `loop.text`."""
+"""Plans: parsed from Markdown, prd.json or a goal, drafted and ticked. Imports only settings, text and records."""

@@ -1,1 +1,1 @@
-"""The loop as a replayed coroutine: it decides, and requests effects. It may import only plan, settings and effects."""
+"""The loop as a replayed coroutine: it decides, and requests effects. Imports only plan, settings and records."""

@@ -1,1 +1,1 @@
-"""Working copies of a run: context, worktrees, refs and locks. Imports only `loop.plan` and `loop.settings`."""
+"""Working copies of a run: context, worktrees, refs and locks. Imports only plan, settings and records."""

@@ -1,1 +1,1 @@
-"""The conversation of an agent run as items; imports wire.events and wire.record, and no view."""
+"""The conversation of an agent run as items; imports wire.events, wire.record and wire.mask, and no view."""

@@ -1,1 +1,1 @@
-"""Restores protected parts of single file formats, from text to text. Imports only the values of protection."""
+"""Restores protected parts of single file formats, from text to text. Imports only text and values of protection."""
