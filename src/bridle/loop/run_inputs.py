@@ -12,6 +12,9 @@ from bridle.loop.plan.model import Plan
 from bridle.loop.settings.model import Settings
 
 PROCESS_ID = "bridle/loop"
+# Raise it when a text changes that the process writes into arguments or the receipt. A replay compares such texts only
+# in runs of the same wording; in others it compares what was decided. Runs of version 0.1.0 have none: 1.
+WORDING = 2
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,13 @@ class RunInputs:
     settings: Settings
     worktrees: tuple[str, ...] = ()
     """The run's own worktree, and one for each parallel worker; empty where it works in the user's copy."""
+    wording: int = WORDING
+    """Which wording the run was created with."""
+
+    @property
+    def has_current_wording(self) -> bool:
+        """Return whether this version writes the same texts."""
+        return self.wording == WORDING
 
     def as_json(self) -> dict[str, Any]:
         """Return the inputs as JSON values, without the addresses of notices, which contain tokens."""
@@ -43,6 +53,7 @@ class RunInputs:
             **({"worktrees": list(self.worktrees)} if self.worktrees else {}),
             "plan": self.plan.as_json(),
             "settings": replace(self.settings, notify=()).as_json(),
+            "wording": self.wording,
         }
 
     @classmethod
@@ -57,7 +68,14 @@ class RunInputs:
             plan=Plan.from_json(document["plan"]),
             settings=Settings.from_json(document["settings"]),
             worktrees=tuple(str(folder) for folder in document.get("worktrees") or ()),
+            wording=wording_of(document),
         )
+
+
+def wording_of(document: Mapping[str, Any]) -> int:
+    """Return the wording that recorded inputs were written with."""
+    wording = document.get("wording", 1)
+    return wording if isinstance(wording, int) else 0
 
 
 def is_loop_run(store: Store) -> bool:

@@ -155,7 +155,8 @@ def _is_same_end(now: _End, recorded: _End, replay: Replay) -> bool:
         return True  # halted from outside, while the process was waiting
     identity = replay.process.output_identity
     if now.status == recorded.status == iteration_report.COMPLETED and identity is not None:
-        return bool(identity(now.value) == identity(recorded.value))  # the same decisions, perhaps in other words
+        inputs = replay.inputs
+        return bool(identity(inputs, now.value) == identity(inputs, recorded.value))
     error = replay.error
     is_own_text = error.message == NO_MESSAGE if isinstance(error, EffectFailed) else isinstance(error, Error)
     if is_own_text:  # the wording of Bridle's own messages may change

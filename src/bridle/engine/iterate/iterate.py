@@ -258,7 +258,9 @@ def load(metadata: Mapping[str, object], folder: Path) -> load_process.Process:
     """Import the process of a run: by its id if it is part of Bridle, else from its file."""
     path, export = _entry_of(metadata, folder)
     process_id = metadata.get("processId")
-    if load_process.is_built_in(process_id):  # runs of earlier versions name the file where it once was
+    is_named_by_id = metadata.get("processPath") == process_id
+    # Runs of version 0.1.0 name the file of the loop in the installation of that time.
+    if load_process.is_built_in(process_id) and (is_named_by_id or path.parts[-3:] == ("bridle", "loop", "ralph.py")):
         return load_process.load_built_in(str(process_id))
     return load_process.load(path, export)
 

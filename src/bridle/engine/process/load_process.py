@@ -57,7 +57,7 @@ class Process:
         """The file itself, and the modules beside it that it imported."""
         self._registry = registry
         self._stamps: dict[str, tuple[int, int] | None] = {}
-        self.output_identity: Callable[[Any], Any] | None = None
+        self.output_identity: Callable[[Any, Any], Any] | None = None
         """Returns the part of its output that a replay compares; None compares all of it."""
 
     @contextmanager
@@ -133,7 +133,7 @@ def load_built_in(process_id: str) -> Process:
 
 def is_built_in(process_id: object) -> bool:
     """Return whether a process id names a process that is part of Bridle."""
-    return process_id in _PROCESSES
+    return isinstance(process_id, str) and process_id in _PROCESSES
 
 
 def check(path: Path, export: str = DEFAULT_EXPORT) -> str:

@@ -36,6 +36,11 @@ class Replay:
         self.answers = Answers(run, self._loop, self.recording, now)
         self._context = Context(self.answers, run.run_id)
 
+    @property
+    def inputs(self) -> Any:
+        """The inputs of the run."""
+        return self._run.inputs
+
     def catch_up(self, store: RecordReader, writer: IdSource, state: State) -> None:
         """Deliver new results and run until idle; raise ProcessDiverged if a request differs from the recorded one."""
         answers = self.answers

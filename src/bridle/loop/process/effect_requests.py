@@ -5,6 +5,7 @@ A part of the loop's process: results are decoded here and nowhere else in it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
@@ -22,10 +23,10 @@ from bridle.loop.effect_results import (
 )
 from bridle.loop.effects import Arguments, Check, TaskArguments
 from bridle.loop.json_record import JsonRecord
-from bridle.loop.plan.model import Plan
 from bridle.loop.process.active_time import ActiveTime
 from bridle.loop.process.task_state import TaskState
 from bridle.loop.process.workers import Workers
+from bridle.loop.run_inputs import RunInputs
 
 # How many undone changes the next prompt lists one by one.
 SHOWN_CHANGES = 50
@@ -37,11 +38,11 @@ R = TypeVar("R", bound=JsonRecord)
 C = TypeVar("C", bound=CopyResult)
 
 
-def _define(kind: str) -> Any:
+def _define(kind: str, identity: Callable[[Any], Any] | None = None) -> Any:
     return define_task(
         kind,
         lambda args, _task: {"kind": kind, "title": _title(kind, args), "idempotent": True},
-        identity=_decisions,
+        identity=identity,
     )
 
 
@@ -56,15 +57,19 @@ def _title(kind: str, args: dict[str, Any]) -> str:
     )
 
 
-_TASKS = {kind: _define(kind) for kind in (*effects.PERFORMED, effects.PAUSE)}
+_KINDS = (*effects.PERFORMED, effects.PAUSE)
+_TASKS = {kind: _define(kind) for kind in _KINDS}
+# For runs of another version: what was decided must be the same, not how it was worded.
+_TASKS_OF_OTHER_WORDING = {kind: _define(kind, _decisions) for kind in _KINDS}
 
 
 class EffectRequests:
     """Requests effects, and notes what their results say about time and working copies."""
 
-    def __init__(self, ctx: Any, workers: Workers, plan: Plan, time: ActiveTime) -> None:
+    def __init__(self, ctx: Any, workers: Workers, inputs: RunInputs, time: ActiveTime) -> None:
         self._ctx, self._workers, self._time = ctx, workers, time
-        self._may_edit = {task.title: task.may_edit for task in plan.tasks}
+        self._may_edit = {task.title: task.may_edit for task in inputs.plan.tasks}
+        self._tasks = _TASKS if inputs.has_current_wording else _TASKS_OF_OTHER_WORDING
 
     async def prepare(self) -> PrepareResult:
         """Make the branch, and whatever else a run needs before its first task."""
@@ -86,7 +91,7 @@ class EffectRequests:
         return await self._request(msgspec.structs.replace(args, copy_state=self._workers.run_copy()), label)
 
     async def _request(self, args: Arguments[R], label: str | None) -> R:
-        value = await self._ctx.task(_TASKS[args.kind], args.as_json(), label=label)
+        value = await self._ctx.task(self._tasks[args.kind], args.as_json(), label=label)
         result: Any = args.result.from_json(value)
         if isinstance(result, Result):
             self._time.add(result.clock)

@@ -24,7 +24,7 @@ from bridle.loop.process.required_checks import RequiredChecks
 from bridle.loop.process.task_state import ACCEPTED, FINAL, RunState, TaskState, Verdict
 from bridle.loop.process.verdicts import Verdicts
 from bridle.loop.process.workers import Workers
-from bridle.loop.run_inputs import RunInputs
+from bridle.loop.run_inputs import WORDING, RunInputs, wording_of
 
 # How much of a failing check's output goes into the next iteration's arguments; its log has all of it.
 FAILURE_CHARACTERS = 16_000
@@ -44,8 +44,17 @@ async def process(inputs: dict[str, Any], ctx: Any) -> dict[str, Any]:
     return (await Loop(inputs, ctx).run()).as_json()
 
 
-def output_identity(receipt: dict[str, Any]) -> dict[str, Any]:
-    """Return the decisions in a receipt, which a replay compares; reasons and commands may be worded differently."""
+def output_identity(inputs: Any, receipt: Any) -> Any:
+    """Return what a replay compares of a receipt: in runs of another wording its decisions, else all of it."""
+    if not isinstance(inputs, dict) or wording_of(inputs) == WORDING:
+        return receipt
+    try:
+        return _decisions(receipt)
+    except (AttributeError, TypeError):  # not a receipt
+        return receipt
+
+
+def _decisions(receipt: dict[str, Any]) -> dict[str, Any]:
     tasks = [
         {name: task.get(name) for name in ("title", "verdict", "iterations", "tries", "commit", "cost_usd")}
         | {"checks": [(check.get("command"), check.get("exit_code")) for check in task.get("checks") or ()]}
@@ -81,7 +90,7 @@ class Loop:
             has_worktree=self._settings.worktree,
             base=self._inputs.base,
         )
-        self._requests = EffectRequests(ctx, self._workers, plan, self._time)
+        self._requests = EffectRequests(ctx, self._workers, self._inputs, self._time)
         self._checks = RequiredChecks(plan, self.state, self._workers)
         self._merge_queue = MergeQueue(self._workers, self._requests)
         self._verdicts = Verdicts(
