@@ -116,14 +116,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from bridle.journal.stores.file_store import FileStore
-from tests.journal.fixtures.entry_steps import a_request, ok
+from tests.journal.fixtures.entry_steps import make_request, ok
 store = FileStore(Path(sys.argv[1]))
 print("begun", flush=True)
 while True:
     with store.write("busy") as writer:
         number = len(writer.state.effects) + 1
         effect_id = writer.new_id()
-        writer.request(a_request(effect_id, number))
+        writer.request(make_request(effect_id, number))
     print("asked", effect_id, flush=True)
     with store.write("busy") as writer:
         writer.resolve(effect_id, ok({"of": effect_id}))

@@ -300,7 +300,7 @@ class Loop:
         if task.crashes < decisions.CRASHES:
             return
         task.verdict = Verdict.FAILED
-        task.reason = f"the agent crashed {task.crashes} times in a row: {work.message or 'it exited without a result'}"
+        task.reason = f"the agent crashed {task.crashes} times: {work.message or 'it exited without a result'}"
         await self._requests.roll_back(task, task.first_snapshot, task.reason)
 
     async def _set_aside(self, task: TaskState, work: WorkResult) -> None:
