@@ -27,12 +27,14 @@ def main() -> int:
     wanted = parser.parse_args()
     if unknown := set(wanted.names) - set(BENCHES):
         parser.error(f"no benchmark named {', '.join(sorted(unknown))}")
-    results = {name: importlib.import_module(f"bench.{name}").run() for name in wanted.names or BENCHES}
+    results = {}
+    for name in wanted.names or BENCHES:
+        print(f"bench: {name} …", file=sys.stderr, flush=True)
+        results[name] = importlib.import_module(f"bench.{name}").run()
+        if not wanted.json:
+            print(_page(name, results[name]), flush=True)
     if wanted.json:
         print(json.dumps(results, default=_plain))
-    else:
-        for name, result in results.items():
-            print(_page(name, result))
     return 0 if all(target.holds for result in results.values() for target in result["targets"]) else 1
 
 
