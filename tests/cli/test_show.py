@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from bridle.run.log_meta import mark_lost
 from tests.fixtures.bridle_program import BRIDLE
 from tests.wire.fixtures.conversations import RECORDINGS, assistant_line, result, result_line, text, use, user_line
 
@@ -163,10 +164,18 @@ def test_a_followed_log_is_shown_as_it_grows_and_ends_with_its_process(tmp_path:
         print(json.dumps(assistant_line(text("second"))), file=log, flush=True)
         assert "● second" in read_until(shown.stdout.fileno(), "second")
         print(json.dumps(result_line("second", total_cost_usd=1.0)), file=log, flush=True)
-        (tmp_path / "a.meta.json").write_text('{"start": 1, "end": 2}')
+        (tmp_path / "a.meta.json").write_text('{"ended": "2026-11-15T12:00:00Z", "exit_code": 0}')
         rest = shown.communicate(timeout=LIMIT_SECONDS)[0].decode()
         assert "── ✓ finished · $1.0000" in rest
         assert shown.returncode == 0
+
+
+def test_a_followed_log_ends_where_its_bridle_was_killed(tmp_path: Path) -> None:
+    path = tmp_path / "a.ndjson"
+    path.write_text(json.dumps(assistant_line(text("first"))) + "\n")
+    (tmp_path / "a.meta.json").write_text('{"agent": "claude"}')
+    mark_lost(path)
+    assert show("a.ndjson", "--follow", cwd=tmp_path).stdout.decode().startswith("● first\n")
 
 
 def test_interrupting_a_followed_log_exits_130(tmp_path: Path) -> None:
@@ -209,7 +218,7 @@ def test_a_followed_log_on_a_terminal_shows_what_still_runs(tmp_path: Path) -> N
         assert "◌ Bash" in read_until(leader, "running")
         print(json.dumps(user_line(result("a", "slept"))), file=log, flush=True)
         assert "✓ Bash" in read_until(leader, "slept")
-        (tmp_path / "a.meta.json").write_text('{"exit": 0}')
+        (tmp_path / "a.meta.json").write_text('{"ended": "2026-11-15T12:00:00Z", "exit_code": 0}')
         assert shown.wait(timeout=LIMIT_SECONDS) == 0
     os.close(leader)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from bridle.views.log_chunks import Log
@@ -36,13 +35,14 @@ def test_a_log_without_a_times_file_is_read(tmp_path: Path) -> None:
 def test_a_growing_log_is_followed_until_its_process_has_ended(tmp_path: Path) -> None:
     path = tmp_path / "a.ndjson"
     path.write_bytes(b"one")
-    with Log(path) as log, path.open("ab") as writer:
+    ended: list[bool] = []
+    with Log(path, lambda: bool(ended)) as log, path.open("ab") as writer:
         assert [data for data, _ in log.chunks()] == [b"one"]
         writer.write(b"two")
         writer.flush()
         assert log.wait(result_seen=False)
         assert [data for data, _ in log.chunks()] == [b"two"]
-        (tmp_path / "a.meta.json").write_text(json.dumps({"start": 1, "end": 2, "exit": 0}))
+        ended.append(True)
         writer.write(b"last words")
         writer.flush()
         assert log.wait(result_seen=False), "what was written before the end is read first"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,17 +13,16 @@ POLL_SECONDS = 0.2
 # After its result an agent may wait about five seconds for background work and print another result,
 # and Bridle ends it ten seconds after the result. A log that is silent for longer is complete.
 QUIET_SECONDS = 15.0
-_END_FIELDS = ("end", "exit", "exit_code")  # fields of .meta.json that are set when the process has ended
 
 Chunk = tuple[bytes, float | None]
 
 
 class Log:
-    """A log file with its `.meta.json` and `.times` files."""
+    """A log file with its `.times` file; `is_ended` returns whether the agent that writes the log has ended."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, is_ended: Callable[[], bool] = lambda: False) -> None:
         self._file = path.open("rb")
-        self._meta = path.with_suffix(".meta.json")
+        self._is_ended = is_ended
         self._times = _Times.open_for(path)
         self._position = 0
 
@@ -51,10 +49,10 @@ class Log:
         """Wait until there is more to read; return whether there is."""
         quiet_since = time.monotonic()
         while True:
-            has_ended = self._has_ended()
+            is_ended = self._is_ended()  # asked first: what was written before the end is read
             if self._has_more():
                 return True
-            if has_ended or (result_seen and time.monotonic() - quiet_since > QUIET_SECONDS):
+            if is_ended or (result_seen and time.monotonic() - quiet_since > QUIET_SECONDS):
                 return False
             time.sleep(POLL_SECONDS)
 
@@ -65,13 +63,6 @@ class Log:
 
     def _has_more(self) -> bool:
         return bool(self._file.peek(1))
-
-    def _has_ended(self) -> bool:
-        try:
-            facts = json.loads(self._meta.read_bytes())
-        except (OSError, ValueError):
-            return False
-        return isinstance(facts, dict) and any(facts.get(name) is not None for name in _END_FIELDS)
 
 
 def stream_chunks(stream: BinaryIO) -> Iterator[Chunk]:

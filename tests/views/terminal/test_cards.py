@@ -231,7 +231,7 @@ def test_text_is_made_harmless_and_stays_readable(given: str, shown: str) -> Non
 def test_the_document_nests_sub_agents_and_names_the_types() -> None:
     actual = conversation_document(recorded("12-subagent"), Mask())
     agent = actual["items"][1]
-    assert [item["type"] for item in actual["items"]] == ["notice", "call", "words", "footer"]
+    assert [item["type"] for item in actual["items"]] == ["notice", "call", "text", "footer"]
     assert (agent["detail"]["type"], agent["detail"]["report"], agent["state"]) == ("sub_agent", "Sub report.", "ok")
     assert [(inner["name"], inner["output"]) for inner in agent["items"]] == [("Bash", "inside")]
     assert actual["items"][3]["cost_usd"] == 0.004

@@ -67,8 +67,8 @@ def test_a_list_among_events_has_no_warning() -> None:
 def test_too_many_blocks_are_counted_and_not_shown() -> None:
     line = '{"type":"assistant","message":{"content":[' + ",".join(["1"] * (SHOWN_BLOCKS + 500)) + "]}}"
     transcript = transcript_of(line, result_line("done"))
-    *chips, words, _ = transcript.items()
-    assert len(chips) == SHOWN_BLOCKS
+    *shown, words, _ = transcript.items()
+    assert len(shown) == SHOWN_BLOCKS
     assert isinstance(words, Failure)
     assert words.text.startswith("500 more blocks")
 

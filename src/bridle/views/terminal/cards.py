@@ -46,7 +46,7 @@ OUTPUT_LINES = 10  # enough to see what a command printed, few enough to see sev
 DIFF_LINES = 40
 THOUGHT_LINES = 8
 PROMPT_LINES = 6
-CHIP_LINES = 2
+UNKNOWN_LINES = 2
 
 SYMBOLS = {
     State.RUNNING: "◌",
@@ -91,7 +91,7 @@ class Cards:
             case Failure():
                 return self._failure(item, width)
             case UnknownItem():
-                return self._chip(item, width)
+                return self._unknown(item, width)
             case Footer():
                 return footer_lines(self._page, item, width)
             case _:
@@ -261,10 +261,10 @@ class Cards:
         yield from self._page.labelled(f"✗ error {name}".rstrip(), failure.text, width, OUTPUT_LINES, "state.error")
         yield from omitted_line(failure.omitted_characters if self._page.options.full else 0)
 
-    def _chip(self, chip: UnknownItem, width: int) -> Iterator[Line]:
-        kind = self._page.clean(chip.kind).replace("\n", " ")
-        yield from self._page.labelled(f"unknown ({kind})", chip.raw, width, CHIP_LINES, "dim")
-        yield from omitted_line(chip.omitted_characters if self._page.options.full else 0)
+    def _unknown(self, unknown: UnknownItem, width: int) -> Iterator[Line]:
+        kind = self._page.clean(unknown.kind).replace("\n", " ")
+        yield from self._page.labelled(f"unknown ({kind})", unknown.raw, width, UNKNOWN_LINES, "dim")
+        yield from omitted_line(unknown.omitted_characters if self._page.options.full else 0)
 
 
 def _style(speaker: Speaker) -> str:

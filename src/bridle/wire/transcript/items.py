@@ -40,7 +40,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
     """The id that the items of one answer share."""
 
 
-class TextItem(Item, frozen=True, kw_only=True, tag="words"):
+class TextItem(Item, frozen=True, kw_only=True, tag="text"):
     """A text of the agent, the user or a program."""
 
     text: str = ""
@@ -178,7 +178,7 @@ class Failure(Item, frozen=True, kw_only=True, tag="failure"):
     omitted_characters: int = 0
 
 
-class UnknownItem(Item, frozen=True, kw_only=True, tag="chip"):
+class UnknownItem(Item, frozen=True, kw_only=True, tag="unknown"):
     """An unknown event or block, as it was sent."""
 
     kind: str = ""

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from bridle.wire.events.decode_tolerant import convert
-from bridle.wire.events.events import ControlRequest, RateLimit, RateLimitInfo
+from bridle.wire.events.events import ControlRequest, ControlResponse, RateLimit, RateLimitInfo
 from bridle.wire.events.system import IGNORED_LINE, ApiRetry, CompactBoundary, Init, Status, System, TaskNotification
 from bridle.wire.transcript.items import NoticeKind
 
@@ -40,6 +40,12 @@ class PermissionRequest(Struct, frozen=True):
 
     tool_name: Any = "a tool"
     description: str = ""
+
+
+class ControlError(Struct, frozen=True):
+    """The fields of a response that refuses a control request."""
+
+    error: Any = "refused"
 
 
 def session(event: Init) -> str:
@@ -109,6 +115,11 @@ def permission(event: ControlRequest) -> str:
     """Return which call the user is asked to allow."""
     request = convert(event.request, PermissionRequest)
     return f"asked for {request.tool_name}" + (f": {request.description}" if request.description else "")
+
+
+def control_error(event: ControlResponse) -> str:
+    """Return why a control request was refused."""
+    return str(convert(event.response, ControlError).error)
 
 
 def _format_time(value: float) -> str:

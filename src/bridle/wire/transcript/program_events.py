@@ -130,7 +130,7 @@ class ProgramItems:
 
     def _control_response(self, event: ControlResponse, at: float | None) -> None:
         if event.subtype == "error":
-            self.failure("control request", str(event.response.get("error", "refused")), None, at)
+            self.failure("control request", notice_texts.control_error(event), None, at)
 
     def _malformed(self, event: Malformed, at: float | None) -> None:
         if event.is_protocol:

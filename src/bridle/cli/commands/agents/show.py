@@ -15,6 +15,7 @@ from bridle.errors import DiskError, UsageError
 from bridle.wire.dialects.dialect_table import AGENTS, DEFAULT_AGENT, StreamDecoder, decoder_for
 
 if TYPE_CHECKING:
+    from bridle.run.log_meta import LogMeta
     from bridle.views.log_chunks import Chunk, Log
     from bridle.views.terminal.conversation import ColourView, PlainView
     from bridle.views.terminal.page import DisplayOptions
@@ -132,7 +133,7 @@ def _open(target: str) -> Log:
     try:
         if path.is_dir():
             raise UsageError(f"{path} is a folder", remedy="Name a log in it: a file that ends in .ndjson.")
-        return Log(path)
+        return Log(path, lambda: _meta(path).is_ended)
     except OSError as error:
         raise _unreadable(str(path), error) from error
 
@@ -150,13 +151,18 @@ def _unreadable(name: str, error: OSError) -> UsageError:
 
 
 def _agent_for(target: str) -> str:
-    """Return the agent named in the log's sidecar, or the default."""
-    from bridle.run.log_meta import read_meta
+    """Return the agent named in the file beside the log, or the default."""
+    return DEFAULT_AGENT if target == "-" else _meta(Path(target)).agent or DEFAULT_AGENT
+
+
+def _meta(log: Path) -> LogMeta:
+    """Read the file beside a log; one that cannot be read counts as missing."""
+    from bridle.run.log_meta import LogMeta, read_meta
 
     try:
-        return DEFAULT_AGENT if target == "-" else read_meta(Path(target)).agent or DEFAULT_AGENT
+        return read_meta(log)
     except DiskError:
-        return DEFAULT_AGENT
+        return LogMeta()
 
 
 def _newest() -> Path:

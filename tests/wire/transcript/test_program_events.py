@@ -1,0 +1,54 @@
+"""Events of the agent program, and lines that are not events."""
+
+from __future__ import annotations
+
+from bridle.wire.transcript.items import (
+    Failure,
+    Notice,
+    NoticeKind,
+    Speaker,
+    TextItem,
+    UnknownItem,
+)
+from tests.wire.fixtures.conversations import (
+    assistant_line,
+    kinds,
+    text,
+    transcript_of,
+)
+
+
+def test_a_line_that_is_not_json_is_a_text_and_a_broken_event_is_an_error() -> None:
+    transcript = transcript_of(
+        "npm warn something", '{"type":"assistant","message":{"content":[{"type":"te', '{"type":"new","x":1}'
+    )
+    stray, broken, unknown = transcript.items()
+    assert isinstance(stray, TextItem)
+    assert (stray.text, stray.speaker) == ("npm warn something", Speaker.STRAY)
+    assert isinstance(broken, Failure)
+    assert broken.name == "broken line"
+    assert isinstance(unknown, UnknownItem)
+    assert (unknown.kind, unknown.raw) == ("new", '{"type":"new","x":1}')
+
+
+def test_an_unknown_block_is_shown_beside_its_neighbours() -> None:
+    transcript = transcript_of(assistant_line(text("a"), {"type": "hologram", "x": 1}, text("b")))
+    assert kinds(transcript.items()) == ["TextItem", "UnknownItem", "TextItem"]
+
+
+def test_limits_and_a_later_session_are_notices() -> None:
+    transcript = transcript_of(
+        {"type": "system", "subtype": "init", "model": "m", "session_id": "s", "tools": []},
+        {
+            "type": "rate_limit_event",
+            "rate_limit_info": {"status": "rejected", "rateLimitType": "five_hour", "resetsAt": 1794704457},
+        },
+        {"type": "system", "subtype": "init", "model": "m", "session_id": "s", "tools": []},
+        {"type": "system", "subtype": "init", "model": "n", "session_id": "s", "tools": []},
+    )
+    notices = [(item.kind, item.text) for item in transcript.items() if isinstance(item, Notice)]
+    assert notices == [
+        (NoticeKind.SESSION, "m"),
+        (NoticeKind.RATE_LIMIT, "rejected (five hour), resets 2026-11-15 01:00 UTC"),
+        (NoticeKind.SESSION, "n"),
+    ]
