@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Gene
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from bridle.engine.replay import audit_fence
+from bridle.engine.replay import audit_hook
 from bridle.engine.replay.forbidden_calls import RestrictedLoop
 from bridle.errors import InternalError, NotInProcess
 
@@ -86,7 +86,7 @@ class ReplayLoop(RestrictedLoop):
         events._set_running_loop(self)
         self._is_running = True
         try:
-            with audit_fence.active():
+            with audit_hook.active():
                 yield
         finally:
             self._is_running = False

@@ -37,7 +37,7 @@ _is_installed = False
 
 @contextmanager
 def active() -> Iterator[None]:
-    """Apply the fence to this thread inside the block."""
+    """Apply the audit hook to this thread inside the block."""
     _install_once()
     thread = threading.get_ident()
     _process_threads.add(thread)
