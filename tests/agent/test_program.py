@@ -113,6 +113,18 @@ def test_an_invalid_command_line_is_refused_before_any_request(place: Place, arg
     assert place.prompts() == []
 
 
+def test_compacting_nothing_says_so_once(place: Place) -> None:
+    done = place.run("-p", "/compact", *STREAM)
+    texts = [
+        block["text"]
+        for event in map(json.loads, done.stdout.splitlines())
+        if event["type"] == "assistant"
+        for block in event["message"]["content"]
+    ]
+    assert (done.returncode, texts) == (0, ["Error: No messages to compact"])
+    assert place.prompts() == []
+
+
 def test_missing_standard_streams_end_with_a_message(place: Place) -> None:
     for redirection, said in ((">&- < /dev/null", "Bad file descriptor"), ("> /dev/full < /dev/null", "No space left")):
         done = place.shell(redirection)

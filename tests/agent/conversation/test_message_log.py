@@ -91,6 +91,19 @@ def test_a_tool_result_is_the_same_message_in_all_three_sinks(tmp_path: Path) ->
     assert [event.get("isSynthetic", False) for event in events] == [False, False, True]
 
 
+def test_a_resumed_session_has_what_follows_the_results_of_parallel_calls(tmp_path: Path) -> None:
+    sinks = Sinks(tmp_path)
+    sinks.log.prompt("go", [], permission_mode="default", uuid=None)
+    answer = answer_with(sinks.log, call("a"), call("b"))
+    for name in ("a", "b"):
+        result = ToolResult(f"result {name}", follow_up=(f"text of {name}",))
+        sinks.log.tool_result(FinishedCall(call(name), result))
+    sinks.log.add_results(answer)
+    texts = [block.get("text") for block in sinks.log.messages[-1]["content"] if isinstance(block, dict)]
+    assert texts == [None, None, "text of a", "text of b"]
+    assert sinks.resumed() == sinks.log.messages
+
+
 def test_a_block_has_one_id_in_transcript_and_output_and_the_final_usage_in_the_transcript(tmp_path: Path) -> None:
     sinks = Sinks(tmp_path)
     answer_with(sinks.log, call("a"))

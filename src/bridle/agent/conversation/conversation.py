@@ -89,7 +89,7 @@ class Conversation:
     async def compact_turn(self, prompt: Prompt, instructions: str) -> None:
         """Run a turn that compacts the conversation, as the user asked."""
         if not self.log.messages:
-            self.answer_locally(prompt, f"Error: {NOTHING_TO_COMPACT}", result="")
+            self.answer_locally(prompt, NOTHING_TO_COMPACT, result="")
             return
         counts = TurnCounts(started=time.monotonic())
         ending = Ending(is_local=True, terminal_reason=None)

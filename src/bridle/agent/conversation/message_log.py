@@ -127,13 +127,15 @@ class MessageLog:
         """Add the printed results of an answer's calls; a call without one is marked as interrupted."""
         results, self._results = self._results, []
         blocks = [result.block for result in results]
-        more: list[Block] = []
         for result in results:
             line = result.line
             source = answer.event_id(result.call_id)
             self.session.tool_result(
                 result.block, detail=result.detail, source=source, uuid=line.uuid, timestamp=line.timestamp
             )
+        more: list[Block] = []
+        # After all results: each result starts a branch of the transcript, and only the last branch is continued.
+        for result in results:
             for line, block in result.follow_up:
                 more.append(block)
                 self.session.note(
