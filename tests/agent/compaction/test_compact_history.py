@@ -29,8 +29,9 @@ from bridle.agent.compaction.window import Window, estimate, plan, summary_reque
 from bridle.agent.conversation.compact import event_metadata
 from bridle.agent.model.api.question import Block, Message
 from bridle.agent.sessions.api_messages import AnswerHead, blocks_of, repair
-from bridle.agent.sessions.open_session import Place, SessionRequest, open_session
+from bridle.agent.sessions.open_session import Place, open_session
 from bridle.agent.sessions.session import Session, new_uuid
+from bridle.agent.sessions.session_request import SessionRequest
 from bridle.errors import ModelFailure
 from tests.agent.fixtures.recorded_transcripts import is_sendable, lines_in, recorded
 

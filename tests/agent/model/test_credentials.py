@@ -106,7 +106,7 @@ def test_a_helper_runs_in_the_working_folder_with_the_environment(tmp_path: Path
 def test_a_helper_is_asked_again_when_its_key_is_old(tmp_path: Path) -> None:
     now = 0.0
     environment = {"CLAUDE_CODE_API_KEY_HELPER_TTL_MS": "2000", "PATH": "/usr/bin:/bin"}
-    helper = credentials.Helper(counting(tmp_path), tmp_path, environment, clock=lambda: now)
+    helper = credentials.HelperCredentials(counting(tmp_path), tmp_path, environment, clock=lambda: now)
 
     async def key() -> str:
         return dict((await helper.current()).headers)["x-api-key"]
@@ -163,7 +163,7 @@ def test_a_helper_that_gives_no_key_ends_the_turn_with_the_reason(command: str, 
 
 def test_a_helper_that_never_ends_is_ended_with_all_it_has_started(tmp_path: Path) -> None:
     command = f"sleep 1000 & echo $! > '{tmp_path}/pid'; sleep 1000"
-    helper = credentials.Helper(command, tmp_path, {"PATH": "/usr/bin:/bin"}, limit_seconds=1.0)
+    helper = credentials.HelperCredentials(command, tmp_path, {"PATH": "/usr/bin:/bin"}, limit_seconds=1.0)
     with pytest.raises(ModelFailure, match="took longer than 1 seconds"):
         asyncio.run(helper.current())
     wait_for(lambda: not is_running(int((tmp_path / "pid").read_text())), "end of the helper")

@@ -12,8 +12,9 @@ import pytest
 
 from bridle.agent.sessions import open_session as open_session_module
 from bridle.agent.sessions.api_messages import AnswerHead, blocks_of
-from bridle.agent.sessions.open_session import Place, SessionRequest, open_session, project_folder
+from bridle.agent.sessions.open_session import Place, open_session, project_folder
 from bridle.agent.sessions.session import Session, new_uuid
+from bridle.agent.sessions.session_request import SessionRequest
 from bridle.errors import SessionError, UsageError
 from tests.agent.fixtures.recorded_transcripts import FOLDER, lines_in
 
@@ -338,7 +339,8 @@ def test_a_resumed_run_without_persistence_does_not_change_the_session(tmp_path:
 HOLDER = """
 import sys
 from pathlib import Path
-from bridle.agent.sessions.open_session import Place, SessionRequest, open_session
+from bridle.agent.sessions.open_session import Place, open_session
+from bridle.agent.sessions.session_request import SessionRequest
 session = open_session(SessionRequest(resume=sys.argv[1]), Place(Path(sys.argv[2]), Path(sys.argv[3]), "2.1.197"))
 session.prompt("held", permission_mode="default")
 session.flush()

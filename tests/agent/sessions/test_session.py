@@ -15,8 +15,9 @@ import pytest
 
 from bridle.agent.sessions.api_messages import AnswerHead, blocks_of
 from bridle.agent.sessions.history import load
-from bridle.agent.sessions.open_session import Place, SessionRequest, open_session
+from bridle.agent.sessions.open_session import Place, open_session
 from bridle.agent.sessions.session import Session, new_uuid
+from bridle.agent.sessions.session_request import SessionRequest
 from bridle.agent.sessions.transcript_entries import Origin
 from bridle.errors import DiskError
 from tests.agent.fixtures.recorded_transcripts import Line, lines_in
@@ -209,7 +210,8 @@ import sys
 from pathlib import Path
 from bridle.agent.sessions.api_messages import AnswerHead
 from bridle.agent.sessions.session import new_uuid
-from bridle.agent.sessions.open_session import Place, SessionRequest, open_session
+from bridle.agent.sessions.open_session import Place, open_session
+from bridle.agent.sessions.session_request import SessionRequest
 config, cwd, session_id = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 forks = len(sys.argv) > 4
 resume = sys.argv[4] if forks else None

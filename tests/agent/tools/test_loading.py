@@ -22,10 +22,9 @@ ONLY_FOR_CALLS = {
 def test_making_the_tools_loads_nothing_that_only_a_call_needs() -> None:
     code = (
         "import sys\n"
-        "from bridle.agent.tools.files.known_files import FileMemory\n"
-        "from bridle.agent.tools.file_tools import file_tools\n"
+        "from bridle.agent.tools.file_tools import FileToolSetup, file_tools\n"
         "import bridle.agent.tools.arguments\n"
-        "before = len(file_tools(lambda: None, FileMemory()))\n"
+        "before = len(file_tools(FileToolSetup(lambda: None)))\n"
         "print(before, *sys.modules)\n"
     )
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, timeout=60, check=True)

@@ -19,10 +19,9 @@ from bridle.agent.sessions.open_session import project_folder
 from bridle.agent.skills.catalogue import Skills
 from bridle.agent.skills.skill_files import Skill
 from bridle.agent.tools.contract.tool import Tool
-from bridle.agent.tools.file_tools import file_tools
-from bridle.agent.tools.files.known_files import FileMemory
+from bridle.agent.tools.file_tools import FileToolSetup, file_tools
 from bridle.agent.tools.shell.background import BackgroundTasks
-from bridle.agent.tools.shell.limits import CommandLimits
+from bridle.agent.tools.shell.limits import limits_from_environment
 from bridle.agent.tools.shell.shell import Shell
 from bridle.agent.tools.shell_tools import shell_tools
 from bridle.agent.tools.skill import SkillTool
@@ -41,19 +40,20 @@ def make_tools(
     session_id: str,
     shell: Shell,
     background: BackgroundTasks,
-    limits: CommandLimits,
-    digest: Callable[[str, str], Awaitable[str]],
+    ask_small_model: Callable[[str], Awaitable[str]],
 ) -> list[Tool]:
-    """Make all tools except Skill. `digest` answers WebFetch's question about a page."""
+    """Make all tools except Skill. `ask_small_model` answers WebFetch's question about a page."""
+    limits = limits_from_environment(inputs.environment)
     results = project_folder(inputs.config_folder, inputs.cwd) / session_id / "tool-results"
     tools = [
         *file_tools(
-            lambda: shell.cwd,
-            FileMemory(),
-            environment=inputs.environment,
-            results_folder=results,
-            digest=digest,
-            is_hidden=lambda path: is_hidden(path, setup.policy),
+            FileToolSetup(
+                lambda: shell.cwd,
+                environment=inputs.environment,
+                results_folder=results,
+                ask_small_model=ask_small_model,
+                is_hidden=lambda path: is_hidden(path, setup.policy),
+            )
         ),
         *shell_tools(shell, background, results_folder=results, limits=limits),
     ]

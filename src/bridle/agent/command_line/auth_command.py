@@ -69,19 +69,19 @@ def _status(*, as_json: bool) -> int:
     folder = bridle_home(os.environ)
     config = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
     helper = load_settings.load_settings(Path.cwd(), config, environment=os.environ).api_key_helper
-    keys = credentials.find(os.environ, home=folder, helper=helper)
+    found = credentials.find(os.environ, home=folder, helper=helper)
     method = _method(os.environ, helper, folder)
     if as_json:
         import json
 
-        source = keys.source if keys is not None else credentials.NO_SOURCE
-        document = {"loggedIn": keys is not None, "authMethod": method, "apiKeySource": source}
+        source = found.source if found is not None else credentials.NO_SOURCE
+        document = {"loggedIn": found is not None, "authMethod": method, "apiKeySource": source}
         sys.stdout.write(json.dumps(document) + "\n")
-    elif keys is not None:
+    elif found is not None:
         sys.stdout.write(f"requests use {method}\n")
     else:
         sys.stdout.write("not logged in. Set ANTHROPIC_API_KEY, or run `bridle-agent auth login`.\n")
-    return 0 if keys is not None else 1
+    return 0 if found is not None else 1
 
 
 def _method(environment: Mapping[str, str], helper: str | None, folder: Path) -> str:

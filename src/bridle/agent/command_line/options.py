@@ -7,6 +7,7 @@ import msgspec
 from bridle.agent.command_line.flags import ParsedFlags
 from bridle.agent.model.api.models import EFFORTS
 from bridle.agent.permissions.rules.syntax import split_list
+from bridle.agent.sessions.session_request import SessionRequest
 from bridle.errors import UsageError
 
 
@@ -42,13 +43,7 @@ class Options(msgspec.Struct, frozen=True):
     append_system_prompt: str | None = None
     append_system_prompt_file: str | None = None
     excludes_dynamic: bool = False
-    continues: bool = False
-    resume: str | None = None
-    resume_at: str | None = None
-    forks: bool = False
-    session_id: str | None = None
-    keeps_session: bool = True
-    name: str | None = None
+    session: SessionRequest = SessionRequest()
     plugin_dirs: tuple[str, ...] = ()
     has_commands: bool = True
     is_bare: bool = False
@@ -64,21 +59,9 @@ class Options(msgspec.Struct, frozen=True):
 
 def make_options(flags: ParsedFlags) -> Options:
     """Convert a command line. Raises UsageError with the messages that clients of Claude Code know."""
-    output_format, input_format = flags.text("output_format") or "text", flags.text("input_format") or "text"
-    is_stream = input_format == "stream-json"
-    if is_stream and output_format != "stream-json":
-        raise UsageError("Error: --input-format=stream-json requires output-format=stream-json.")
-    if output_format == "stream-json" and not flags.on("verbose"):
-        raise UsageError("Error: When using --print, --output-format=stream-json requires --verbose")
-    if flags.on("replay_user_messages") and not is_stream:
-        raise UsageError("Error: --replay-user-messages requires --input-format=stream-json.")
-    if flags.on("include_partial_messages") and output_format != "stream-json":
-        raise UsageError("Error: --include-partial-messages requires --print and --output-format=stream-json.")
-    if flags.values.get("resume") is True:
-        raise UsageError(
-            "Error: --resume requires a valid session ID or session title when used with --print."
-            " Usage: claude -p --resume <session-id|title>"
-        )
+    output_format = flags.text("output_format") or "text"
+    is_stream = flags.text("input_format") == "stream-json"
+    _check_formats(flags, output_format, is_stream=is_stream)
     return Options(
         prompt=flags.prompt,
         output_format=output_format,
@@ -108,13 +91,7 @@ def make_options(flags: ParsedFlags) -> Options:
         append_system_prompt=flags.text("append_system_prompt"),
         append_system_prompt_file=flags.text("append_system_prompt_file"),
         excludes_dynamic=flags.on("exclude_dynamic_system_prompt_sections"),
-        continues=flags.on("continue"),
-        resume=flags.text("resume"),
-        resume_at=flags.text("resume_session_at"),
-        forks=flags.on("fork_session"),
-        session_id=flags.text("session_id"),
-        keeps_session=not flags.on("no_session_persistence"),
-        name=flags.text("name"),
+        session=_session(flags),
         plugin_dirs=flags.texts("plugin_dir") or (),
         has_commands=not flags.on("disable_slash_commands"),
         is_bare=flags.on("bare"),
@@ -124,6 +101,34 @@ def make_options(flags: ParsedFlags) -> Options:
         mcp_configs=flags.texts("mcp_config") or (),
         ignored_flags=flags.ignored,
         warnings=_warnings(flags),
+    )
+
+
+def _check_formats(flags: ParsedFlags, output_format: str, *, is_stream: bool) -> None:
+    if is_stream and output_format != "stream-json":
+        raise UsageError("Error: --input-format=stream-json requires output-format=stream-json.")
+    if output_format == "stream-json" and not flags.on("verbose"):
+        raise UsageError("Error: When using --print, --output-format=stream-json requires --verbose")
+    if flags.on("replay_user_messages") and not is_stream:
+        raise UsageError("Error: --replay-user-messages requires --input-format=stream-json.")
+    if flags.on("include_partial_messages") and output_format != "stream-json":
+        raise UsageError("Error: --include-partial-messages requires --print and --output-format=stream-json.")
+
+
+def _session(flags: ParsedFlags) -> SessionRequest:
+    if flags.values.get("resume") is True:
+        raise UsageError(
+            "Error: --resume requires a valid session ID or session title when used with --print."
+            " Usage: claude -p --resume <session-id|title>"
+        )
+    return SessionRequest(
+        session_id=flags.text("session_id"),
+        resume=flags.text("resume"),
+        continues=flags.on("continue"),
+        forks=flags.on("fork_session"),
+        resume_at=flags.text("resume_session_at"),
+        name=flags.text("name"),
+        persists=not flags.on("no_session_persistence"),
     )
 
 

@@ -7,7 +7,7 @@ import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 
-from bridle.agent.model.api.credentials import Keys, Missing
+from bridle.agent.model.api.credentials import CredentialSource, MissingCredentials
 from bridle.agent.model.api.endpoint import Endpoint, HttpEndpoint, selected_cloud
 from bridle.agent.model.api.question import Question
 from bridle.agent.model.api.request_attempts import Attempts
@@ -17,13 +17,13 @@ from bridle.agent.model.api.stream_pieces import AnswerPiece, ModelClient
 Sleep = Callable[[float], Awaitable[None]]
 
 
-def connect(keys: Keys | None, environment: Mapping[str, str]) -> ModelClient:
+def connect(credentials: CredentialSource | None, environment: Mapping[str, str]) -> ModelClient:
     """Return the client for the endpoint that the environment names."""
     if (cloud := selected_cloud(environment)) is not None:
         from bridle.agent.model.clouds import clients
 
         return RetryingClient(clients.cloud_endpoint(cloud, environment), environment)
-    return RetryingClient(HttpEndpoint(keys or Missing(), environment), environment)
+    return RetryingClient(HttpEndpoint(credentials or MissingCredentials(), environment), environment)
 
 
 class RetryingClient:

@@ -18,6 +18,7 @@ from bridle.agent.prompt import git_files
 from bridle.agent.sessions import transcript_entries
 from bridle.agent.sessions.api_messages import History
 from bridle.agent.sessions.session import Session, new_uuid
+from bridle.agent.sessions.session_request import SessionRequest
 from bridle.agent.sessions.transcript_entries import Origin
 from bridle.agent.sessions.transcript_file import lock
 from bridle.errors import DiskError, SessionError, UsageError
@@ -34,22 +35,6 @@ _FOLDER_LIMIT_CHARACTERS = 200
 _UUID_PARTS = [8, 4, 4, 4, 12]
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-
-
-class SessionRequest(msgspec.Struct, frozen=True):
-    """The session that the command line asks for."""
-
-    session_id: str | None = None
-    resume: str | None = None
-    """The id or the title of the session to resume."""
-    continues: bool = False
-    """Whether to resume the newest session of the folder."""
-    forks: bool = False
-    resume_at: str | None = None
-    """The id of the last line of the resumed conversation to keep."""
-    name: str | None = None
-    persists: bool = True
-    """Whether a transcript is written."""
 
 
 class Place(msgspec.Struct, frozen=True):

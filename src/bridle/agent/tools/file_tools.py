@@ -1,4 +1,4 @@
-"""Makes the file, search and web tools, which share one record of the files that the model has read."""
+"""The file, search and web tools: a table of tools that are imported at their first call."""
 
 from __future__ import annotations
 
@@ -6,80 +6,42 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from bridle.agent.tools.contract import declarations
 from bridle.agent.tools.contract.tool import Tool, ToolResult
 from bridle.agent.tools.files.known_files import FileMemory
 
 
-def file_tools(
-    folder: Callable[[], Path],
-    memory: FileMemory,
-    *,
-    environment: Mapping[str, str] | None = None,
-    results_folder: Path | None = None,
-    digest: Callable[[str, str], Awaitable[str]] | None = None,
-    is_hidden: Callable[[str], bool] = lambda _path: False,
-) -> list[Tool]:
-    """Return Read, Write, Edit, NotebookEdit, Glob, Grep and WebFetch; each is imported at its first call.
+class FileToolSetup(msgspec.Struct, frozen=True):
+    """What the tools of one session share."""
 
-    `folder` returns the directory that relative paths start at: the shell's current one. Results that are too long are
-    saved in `results_folder`. `digest` answers WebFetch's question about a page; without it WebFetch returns the text.
-    Searches skip files for which `is_hidden` is true.
-    """
-    variables = environment or {}
+    folder: Callable[[], Path]
+    """Returns the directory that relative paths start at: the shell's current one."""
+    memory: FileMemory = msgspec.field(default_factory=FileMemory)
+    """The files that the model has read."""
+    environment: Mapping[str, str] = msgspec.field(default_factory=dict)
+    results_folder: Path | None = None
+    """Where results that are too long are saved."""
+    ask_small_model: Callable[[str], Awaitable[str]] | None = None
+    """Answers WebFetch's question about a page; without it WebFetch returns the text."""
+    is_hidden: Callable[[str], bool] = lambda _path: False
+    """Whether searches skip a file."""
 
-    def read() -> Tool:
-        from bridle.agent.tools.files.read import Read
 
-        return Read(folder, memory)
-
-    def write() -> Tool:
-        from bridle.agent.tools.files.write import Write
-
-        return Write(folder, memory)
-
-    def edit() -> Tool:
-        from bridle.agent.tools.files.edit import Edit
-
-        return Edit(folder, memory)
-
-    def notebook_edit() -> Tool:
-        from bridle.agent.tools.files.notebook_edit import NotebookEdit
-
-        return NotebookEdit(folder, memory)
-
-    def glob() -> Tool:
-        from bridle.agent.tools.search.glob import Glob
-
-        return Glob(folder, variables, is_hidden=is_hidden)
-
-    def grep() -> Tool:
-        from bridle.agent.tools.search.grep import Grep
-
-        return Grep(folder, variables, results_folder, is_hidden=is_hidden)
-
-    def web_fetch() -> Tool:
-        from bridle.agent.tools.web.fetch_tool import WebFetch
-
-        return WebFetch(variables, digest=digest, results_folder=results_folder)
-
-    return [
-        _LazyTool(declarations.READ, read),
-        _LazyTool(declarations.WRITE, write),
-        _LazyTool(declarations.EDIT, edit),
-        _LazyTool(declarations.NOTEBOOK_EDIT, notebook_edit),
-        _LazyTool(declarations.GLOB, glob),
-        _LazyTool(declarations.GREP, grep),
-        _LazyTool(declarations.WEB_FETCH, web_fetch),
-    ]
+def file_tools(setup: FileToolSetup) -> list[Tool]:
+    """Return Read, Write, Edit, NotebookEdit, Glob, Grep and WebFetch; each is imported at its first call."""
+    return [_LazyTool(declaration, make, setup) for declaration, make in _TABLE]
 
 
 class _LazyTool:
     """A declared tool that is imported and made at its first call."""
 
-    def __init__(self, declaration: declarations.Declaration, make: Callable[[], Tool]) -> None:
+    def __init__(
+        self, declaration: declarations.Declaration, make: Callable[[FileToolSetup], Tool], setup: FileToolSetup
+    ) -> None:
         self.name, self.description, self.schema = declaration
-        self._make = make
+        self._make, self._setup = make, setup
         self._tool: Tool | None = None
 
     @property
@@ -93,5 +55,58 @@ class _LazyTool:
 
     def _loaded(self) -> Tool:
         if self._tool is None:
-            self._tool = self._make()
+            self._tool = self._make(self._setup)
         return self._tool
+
+
+def _read(setup: FileToolSetup) -> Tool:
+    from bridle.agent.tools.files.read import Read
+
+    return Read(setup.folder, setup.memory)
+
+
+def _write(setup: FileToolSetup) -> Tool:
+    from bridle.agent.tools.files.write import Write
+
+    return Write(setup.folder, setup.memory)
+
+
+def _edit(setup: FileToolSetup) -> Tool:
+    from bridle.agent.tools.files.edit import Edit
+
+    return Edit(setup.folder, setup.memory)
+
+
+def _notebook_edit(setup: FileToolSetup) -> Tool:
+    from bridle.agent.tools.files.notebook_edit import NotebookEdit
+
+    return NotebookEdit(setup.folder, setup.memory)
+
+
+def _glob(setup: FileToolSetup) -> Tool:
+    from bridle.agent.tools.search.glob import Glob
+
+    return Glob(setup.folder, setup.environment, is_hidden=setup.is_hidden)
+
+
+def _grep(setup: FileToolSetup) -> Tool:
+    from bridle.agent.tools.search.grep import Grep
+
+    return Grep(setup.folder, setup.environment, setup.results_folder, is_hidden=setup.is_hidden)
+
+
+def _web_fetch(setup: FileToolSetup) -> Tool:
+    from bridle.agent.tools.web.fetch_tool import WebFetch
+
+    return WebFetch(setup.environment, ask_small_model=setup.ask_small_model, results_folder=setup.results_folder)
+
+
+_TABLE: tuple[tuple[declarations.Declaration, Callable[[FileToolSetup], Tool]], ...] = (
+    (declarations.READ, _read),
+    (declarations.WRITE, _write),
+    (declarations.EDIT, _edit),
+    (declarations.NOTEBOOK_EDIT, _notebook_edit),
+    (declarations.GLOB, _glob),
+    (declarations.GREP, _grep),
+    (declarations.WEB_FETCH, _web_fetch),
+)

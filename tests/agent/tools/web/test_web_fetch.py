@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bridle.agent.tools.web.allowed_addresses import FetchError, is_public, is_same_site, parse_url, require_public_name
+from bridle.agent.tools.web.fetch_tool import QUESTION_ABOUT_PAGE
 from bridle.agent.tools.web.html_text import html_text, page_text
 from tests.agent.fixtures.file_tool_calls import FileToolCalls
 
@@ -76,19 +77,19 @@ def _site() -> Iterator[str]:
 ALLOWED = {"BRIDLE_WEB_PRIVATE_HOSTS": "other.test, 127.0.0.1"}
 
 
-def test_the_question_about_a_page_is_answered_by_who_digests_it(tmp_path: Path) -> None:
-    asked: list[tuple[str, str]] = []
+def test_the_question_about_a_page_is_answered_by_the_small_model(tmp_path: Path) -> None:
+    asked: list[str] = []
 
-    async def digest(prompt: str, text: str) -> str:
-        asked.append((prompt, text))
+    async def answer_question(question: str) -> str:
+        asked.append(question)
         return "the answer"
 
     with _site() as site:
-        answer = FileToolCalls(tmp_path, environment=ALLOWED, digest=digest).call(
+        answer = FileToolCalls(tmp_path, environment=ALLOWED, ask_small_model=answer_question).call(
             "WebFetch", url=f"{site}/page", prompt="what?"
         )
     assert answer.content == "the answer"
-    assert asked == [("what?", READ)]
+    assert asked == [QUESTION_ABOUT_PAGE.format(page=READ, question="what?")]
     del answer.detail["durationMs"]
     assert answer.detail == {
         "bytes": len(PAGE),
@@ -112,7 +113,7 @@ def test_the_question_about_a_page_is_answered_by_who_digests_it(tmp_path: Path)
         ("a b/ü", "/a%20b/%C3%BC"),
     ],
 )
-def test_without_a_digest_the_text_itself_is_the_answer(tmp_path: Path, path: str, said: str) -> None:
+def test_without_a_small_model_the_text_itself_is_the_answer(tmp_path: Path, path: str, said: str) -> None:
     with _site() as site:
         assert FileToolCalls(tmp_path, environment=ALLOWED).text("WebFetch", url=f"{site}/{path}", prompt="x") == said
 

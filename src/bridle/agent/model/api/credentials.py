@@ -34,7 +34,7 @@ class Credential(Struct, frozen=True):
     betas: tuple[str, ...] = ()
 
 
-class Keys(Protocol):
+class CredentialSource(Protocol):
     """A source of credentials."""
 
     @property
@@ -54,21 +54,22 @@ class Keys(Protocol):
 
 def find(
     environment: Mapping[str, str], *, home: Path, helper: str | None = None, cwd: Path | None = None
-) -> Keys | None:
+) -> CredentialSource | None:
     """Return the source of credentials, or None. `home` is the folder of the stored token."""
     token = _variable("ANTHROPIC_AUTH_TOKEN", environment)
     if key := _variable("ANTHROPIC_API_KEY", environment):
-        return Fixed("ANTHROPIC_API_KEY", Credential((*_key(key), *(_bearer(token) if token else ()))), has_key=True)
+        both = Credential((*_key(key), *(_bearer(token) if token else ())))
+        return StaticCredentials("ANTHROPIC_API_KEY", both, has_key=True)
     if helper:
-        return Helper(helper, cwd or Path.cwd(), environment)
+        return HelperCredentials(helper, cwd or Path.cwd(), environment)
     if token:
-        return Fixed(NO_SOURCE, Credential(_bearer(token)), has_key=False)
+        return StaticCredentials(NO_SOURCE, Credential(_bearer(token)), has_key=False)
     if oauth := _variable("CLAUDE_CODE_OAUTH_TOKEN", environment):
-        return Fixed(NO_SOURCE, Credential(_bearer(oauth), (OAUTH_BETA,)), has_key=False)
+        return StaticCredentials(NO_SOURCE, Credential(_bearer(oauth), (OAUTH_BETA,)), has_key=False)
     return _stored(home)
 
 
-class Fixed(Struct, frozen=True):
+class StaticCredentials(Struct, frozen=True):
     """A credential that does not change."""
 
     source: str
@@ -83,7 +84,7 @@ class Fixed(Struct, frozen=True):
         """Do nothing: there is no other credential."""
 
 
-class Missing:
+class MissingCredentials:
     """No credential: every request fails before it is sent."""
 
     source = NO_SOURCE
@@ -97,7 +98,7 @@ class Missing:
         """Do nothing: there is no other credential."""
 
 
-class Helper:
+class HelperCredentials:
     """The shell command of the setting `apiKeyHelper`, which prints a key."""
 
     source = "apiKeyHelper"
@@ -161,7 +162,7 @@ def _helper_failure(reason: str) -> ModelFailure:
     return ModelFailure(f"apiKeyHelper failed: {reason}", error="authentication_failed")
 
 
-def _stored(home: Path) -> Keys | None:
+def _stored(home: Path) -> CredentialSource | None:
     from bridle.agent.model.api import stored_token  # late: a variable is the common way
 
     stored = stored_token.load(home)
@@ -169,11 +170,11 @@ def _stored(home: Path) -> Keys | None:
         return None
     match stored.kind:
         case "key":
-            return Fixed("/login managed key", Credential(_key(stored.token)), has_key=True)
+            return StaticCredentials("/login managed key", Credential(_key(stored.token)), has_key=True)
         case "oauth":
-            return Fixed(NO_SOURCE, Credential(_bearer(stored.token), (OAUTH_BETA,)), has_key=False)
+            return StaticCredentials(NO_SOURCE, Credential(_bearer(stored.token), (OAUTH_BETA,)), has_key=False)
         case "bearer":
-            return Fixed(NO_SOURCE, Credential(_bearer(stored.token)), has_key=False)
+            return StaticCredentials(NO_SOURCE, Credential(_bearer(stored.token)), has_key=False)
 
 
 def _variable(name: str, environment: Mapping[str, str]) -> str:

@@ -9,7 +9,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from bridle.agent.model.api import request_body, sse
-from bridle.agent.model.api.credentials import Keys
+from bridle.agent.model.api.credentials import CredentialSource
 from bridle.agent.model.api.models import Model, is_on
 from bridle.agent.model.api.question import Question
 from bridle.agent.model.api.request_errors import RequestError, endpoint_error, from_network, from_status
@@ -83,8 +83,8 @@ class Endpoint(Protocol):
 class HttpEndpoint:
     """An endpoint that is reached over HTTP."""
 
-    def __init__(self, keys: Keys, environment: Mapping[str, str]) -> None:
-        self._keys = keys
+    def __init__(self, credentials: CredentialSource, environment: Mapping[str, str]) -> None:
+        self._credentials = credentials
         self._environment = environment
         self._address = _address(environment)
         self._server = HttpClient(self._address, environment, timeouts_from_environment(environment))
@@ -97,7 +97,7 @@ class HttpEndpoint:
     @property
     def has_key(self) -> bool:
         """Whether requests use an API key."""
-        return self._keys.has_key
+        return self._credentials.has_key
 
     async def stream(
         self, question: Question, model: Model, max_tokens: int | None
@@ -133,14 +133,14 @@ class HttpEndpoint:
 
     async def refuse_credential(self) -> None:
         """Get another key from the helper."""
-        await self._keys.refuse()
+        await self._credentials.refuse()
 
     async def close(self) -> None:
         """Close all connections."""
         self._server.close()
 
     async def _request(self, question: Question, model: Model, max_tokens: int | None, *, stream: bool) -> HttpExchange:
-        credential = await self._keys.current()
+        credential = await self._credentials.current()
         names = request_body.beta_names(model, credential.betas, self._environment)
         headers = request_body.build_headers(names, credential.headers, question.session_id, self._environment)
         body = request_body.build_body(question, model, self._environment, stream=stream, max_tokens=max_tokens)
