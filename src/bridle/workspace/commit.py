@@ -87,13 +87,6 @@ def _parse_commit(block: str) -> CommitInfo:
     return CommitInfo(commit, tuple(parents), {name: value for name, colon, value in pairs if colon})
 
 
-async def trailers_of(git: Git, commit_id: str) -> dict[str, str]:
-    """Return the trailers of a commit; of several with one name the last."""
-    text = await git.text("log", "-1", "--format=%(trailers:only,unfold)", "--end-of-options", commit_id)
-    pairs = (line.partition(": ") for line in text.splitlines())
-    return {name: value for name, colon, value in pairs if colon}
-
-
 def _trailer(name: str, value: str) -> str:
     if not _KEY.match(name):
         raise UsageError(f"a trailer name must be letters, digits and '-', got {name!r}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.engine.process.load_process import check, load, split_entry
+from bridle.engine.process.load_process import check, load
 from bridle.errors import ProcessNotLoaded
 
 GOOD = "async def process(inputs, ctx):\n    return 1\n"
@@ -25,24 +25,6 @@ def refusal(path: Path, export: str = "process") -> str:
     with pytest.raises(ProcessNotLoaded) as caught:
         load(path, export)
     return str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("entry", "parts"),
-    [
-        ("./process.py#process", ("./process.py", "process")),
-        ("a/b.py", ("a/b.py", "process")),
-        ("p.py#other", ("p.py", "other")),
-    ],
-)
-def test_an_entry_is_a_path_and_a_name(entry: str, parts: tuple[str, str]) -> None:
-    assert split_entry(entry) == parts
-
-
-@pytest.mark.parametrize("entry", ["", "#process", "p.py#", "p.py#a b", "p.py#a.b"])
-def test_an_entry_that_names_nothing_is_refused(entry: str) -> None:
-    with pytest.raises(ProcessNotLoaded, match=r"process\.py#process"):
-        split_entry(entry)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -481,7 +481,7 @@ def test_the_command_for_people_names_the_folder_and_what_to_run(tmp_path: Path)
     assert bridle("plugin", "uninstall", cwd=tmp_path).returncode == 2
 
 
-@pytest.mark.parametrize("scope", locations.SCOPES)
+@pytest.mark.parametrize("scope", [locations.USER, locations.PROJECT])
 def test_a_scope_is_the_folder_that_claude_code_loads_and_no_settings_are_touched(tmp_path: Path, scope: str) -> None:
     settings = Path(os.environ["CLAUDE_CONFIG_DIR"])
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True, timeout=LIMIT_SECONDS)

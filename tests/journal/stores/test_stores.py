@@ -15,9 +15,9 @@ from bridle.journal.format.entries import Output, Posted
 from bridle.journal.format.state import fold
 from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_store import FileStore
-from bridle.journal.stores.memory import MemoryStore
 from bridle.journal.stores.store import Store
 from tests.journal.fixtures.entry_steps import MOMENT, failure, ids, make_request, ok
+from tests.journal.fixtures.memory_store import MemoryStore
 
 # A thread that does not get its turn within this is hanging.
 LIMIT_SECONDS = 30

@@ -101,14 +101,6 @@ class _BuiltIn(Process):
         yield
 
 
-def split_entry(entry: str) -> tuple[str, str]:
-    """Split `path#name`; the name is `process` by default."""
-    path, separator, export = entry.partition("#")
-    if not path or (separator and not export.isidentifier()):
-        raise ProcessNotLoaded(f"an entry must be path#name, got {entry!r}", remedy="Write it as ./process.py#process.")
-    return path, export or DEFAULT_EXPORT
-
-
 def load(path: Path, export: str = DEFAULT_EXPORT) -> Process:
     """Import a process; raise ProcessNotLoaded with file, line and cause."""
     source = _read(path)

@@ -13,7 +13,6 @@ from bridle.ground.lock import FileLock
 
 USER = "user"
 PROJECT = "project"
-SCOPES = (USER, PROJECT)
 
 OWN_FOLDER = "plugin"
 LIST_FILE = "plugins.json"

@@ -83,16 +83,6 @@ async def changed_in(place: Checkout, tree: str) -> list[str]:
     return sorted({*names, *(name for name in others if name not in known and not name.endswith("/"))})
 
 
-async def remove_unused(git: Git) -> list[str]:
-    """Remove every checkout that is not in use; return their names."""
-    root = await git.common_folder() / FOLDER
-    removed = []
-    for copy in await worktree.ours(git):
-        if copy.name.startswith(PREFIX) and await _remove_if_unused(git, root, copy.name):
-            removed.append(copy.name)
-    return removed
-
-
 def _take_slot(root: Path, key: str) -> tuple[str, FileLock]:
     """Lock the first checkout of that key that is not in use, or a new one."""
     for number in range(1, SLOTS + 1):

@@ -38,7 +38,6 @@ _PATHS = (
     "OLDPWD",
 )
 _OWN_CHECK = Path(".ralph") / "check"
-_LINK_LIMIT_BYTES = 64 * 1024
 _CHECK_LIMIT_BYTES = 8 * 1024 * 1024
 
 

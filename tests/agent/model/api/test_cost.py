@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridle.agent.model.api.cost import CostLedger, answer_cost_usd
+from bridle.agent.model.api.cost import CostLedger, Usage, usage_cost_usd
 from bridle.agent.model.api.models import resolve_model
 
 USAGE = {"input_tokens": 100, "output_tokens": 20, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
@@ -21,7 +21,7 @@ USAGE = {"input_tokens": 100, "output_tokens": 20, "cache_creation_input_tokens"
     ],
 )
 def test_an_answer_costs_what_the_real_program_reports(name: str | None, dollars: float) -> None:
-    assert answer_cost_usd(resolve_model(name, {}).id, USAGE) == pytest.approx(dollars)
+    assert usage_cost_usd(resolve_model(name, {}).id, Usage.parse(USAGE)) == pytest.approx(dollars)
 
 
 def test_cached_tokens_and_searches_are_counted() -> None:
@@ -33,14 +33,14 @@ def test_cached_tokens_and_searches_are_counted() -> None:
         "cache_creation": {"ephemeral_5m_input_tokens": 1_000_000, "ephemeral_1h_input_tokens": 2_000_000},
         "server_tool_use": {"web_search_requests": 3},
     }
-    assert answer_cost_usd("claude-opus-4-8", usage) == pytest.approx(5 + 0.5 + 6.25 + 20 + 0.03)
+    assert usage_cost_usd("claude-opus-4-8", Usage.parse(usage)) == pytest.approx(5 + 0.5 + 6.25 + 20 + 0.03)
 
 
 @pytest.mark.parametrize(
     "usage", [{}, {"input_tokens": None}, {"input_tokens": "7", "cache_creation": 1, "server_tool_use": []}]
 )
 def test_figures_that_are_invalid_cost_nothing(usage: dict[str, object]) -> None:
-    assert answer_cost_usd("claude-opus-4-8", usage) == 0.0
+    assert usage_cost_usd("claude-opus-4-8", Usage.parse(usage)) == 0.0
 
 
 def test_a_ledger_adds_up_for_each_model() -> None:

@@ -187,16 +187,12 @@ def test_a_task_does_not_move_the_shell(tmp_path: Path) -> None:
     run_story(story)
 
 
-def test_waiting_for_tasks_has_a_limit_and_all_of_them_can_be_stopped(tmp_path: Path) -> None:
+def test_all_running_tasks_can_be_stopped(tmp_path: Path) -> None:
     async def story() -> None:
         async with shell_session(tmp_path) as place:
-            assert await place.background.wait_idle(0)
-            await begin(place, "sleep 0.05")
-            assert await place.background.wait_idle(30)
             for _ in range(10):
                 await place.bash("sleep 300", run_in_background=True)
             assert len(place.background.running) == 10
-            assert not await place.background.wait_idle(0.01)
             await place.background.stop_all()
             assert place.background.running == ()
             assert place.processes() == []

@@ -72,7 +72,7 @@ class CostLedger:
         """Add the usage of one answer and return its cost."""
         total = self._totals.setdefault(model.shown, _ModelTotal(model))
         counts = Usage.parse(usage)
-        usd = _usage_cost_usd(model.id, counts)
+        usd = usage_cost_usd(model.id, counts)
         total.input_tokens += counts.input_tokens
         total.output_tokens += counts.output_tokens
         total.cache_read_tokens += counts.cache_read_tokens
@@ -98,12 +98,8 @@ class CostLedger:
         }
 
 
-def answer_cost_usd(model_id: str, usage: Mapping[str, Any]) -> float:
-    """Return the cost of one answer from its `usage`."""
-    return _usage_cost_usd(model_id, Usage.parse(usage))
-
-
-def _usage_cost_usd(model_id: str, usage: Usage) -> float:
+def usage_cost_usd(model_id: str, usage: Usage) -> float:
+    """Return the cost of one answer; a model without a price costs what the stand-in costs."""
     usd = _price(model_id, usage)
     if usd is None:
         usd = _price(STAND_IN, usage) or 0.0

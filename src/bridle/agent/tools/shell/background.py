@@ -122,14 +122,6 @@ class BackgroundTasks:
             await task.command.end()
             self._finish(task, "killed", None)
 
-    async def wait_idle(self, limit_seconds: float) -> bool:
-        """Wait until no task is running; return False on timeout."""
-        watchers = {task.watcher for task in self.running if task.watcher is not None}
-        if not watchers:
-            return True
-        _, pending = await asyncio.wait(watchers, timeout=limit_seconds)
-        return not pending
-
     async def stop_all(self) -> None:
         """End all running tasks concurrently."""
         await asyncio.gather(*(self.stop(task) for task in self.running))
