@@ -50,7 +50,6 @@ class Question:
         return JsonFields(self.payload).text(ASKS_FOR) == FREE_TEXT
 
     def as_json(self) -> dict[str, Any]:
-        """Return the JSON form."""
         fields = {"effectId": self.effect_id, "kind": self.kind, "label": self.label, "question": self.text}
         return fields | {"options": list(self.options), "payload": self.payload}
 
@@ -124,7 +123,6 @@ def breakpoint_value(text: str, question: Question, *, approved: bool | None, by
 
 
 def breakpoint_question(effect: Effect, task: Mapping[str, Any]) -> Question:
-    """Return the question of a breakpoint."""
     payload = breakpoint_payload(task)
     fields = JsonFields(payload)
     text = payload if isinstance(payload, str) else fields.first("question", "title")

@@ -143,7 +143,6 @@ def append_line(fd: int, data: bytes, *, durable: bool = False) -> None:
 
 
 def sync(fd: int) -> None:
-    """Sync a file."""
     with _disk_errors(fd, "synced"):
         os.fsync(fd)
 

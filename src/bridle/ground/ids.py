@@ -42,7 +42,6 @@ def check_id(text: str, *, what: str) -> str:
 
 
 def is_id(text: str) -> bool:
-    """Return whether the text is a safe id."""
     return _fault(text) is None
 
 

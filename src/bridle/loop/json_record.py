@@ -32,7 +32,6 @@ class JsonRecord(msgspec.Struct, frozen=True, kw_only=True):
     """JSON keys that are absent where their value is null or empty."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the record as JSON values."""
         return {key: value for key, value in to_json(self).items() if value or key not in self.omitted_if_empty}
 
     @classmethod

@@ -47,7 +47,6 @@ class Cost:
 
 
 def budget_file(workspace: Path) -> Path:
-    """Return the path of the budget file."""
     return workspace / STATE_FOLDER / "budget.json"
 
 
@@ -79,7 +78,6 @@ def spend(workspace: Path, budget: Budget, cost: Cost) -> Budget:
 
 
 def write(workspace: Path, budget: Budget) -> Budget:
-    """Write the budget of a workspace."""
     private_folder(workspace, STATE_FOLDER)
     disk.write_json_atomic(budget_file(workspace), asdict(budget))
     return budget

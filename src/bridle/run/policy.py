@@ -65,7 +65,6 @@ def describe_login_failure(agent: str, error: str) -> str:
 
 
 def log_in_remedy(agent: str) -> str:
-    """Return how to log an agent in."""
     use_key = f'set {KEY_VARIABLE} and choose it (auth = "key" in $BRIDLE_HOME/bridle.toml; `bridle ask --auth key`)'
     if agent == "bridle-agent":
         return f"Run `bridle-agent auth login`, or {use_key}."

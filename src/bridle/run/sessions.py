@@ -27,12 +27,10 @@ class Sessions:
 
 
 def session_file(workspace: Path) -> Path:
-    """Return the path of the session file."""
     return workspace / STATE_FOLDER / "claude-session.json"
 
 
 def read(workspace: Path) -> Sessions:
-    """Read the sessions of a workspace."""
     path = session_file(workspace)
     value = disk.read_json(path)
     if value is None:

@@ -73,12 +73,10 @@ class Recording:
         del self._requests[: max(0, len(self._requests) - self._limit)]
 
     def add_problem(self, problem: str) -> None:
-        """Record a problem."""
         self._problems.append(problem)
         del self._problems[: max(0, len(self._problems) - MAX_REQUESTS)]
 
     def close(self) -> None:
-        """Close the file."""
         if self._file is not None:
             os.close(self._file)
             self._file = None

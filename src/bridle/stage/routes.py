@@ -45,11 +45,9 @@ class Router:
         self._token = token
 
     def request_id(self, number: int) -> str:
-        """Return the id of the request with that number."""
         return f"req_{self._token}{number:06d}"
 
     def reply(self, received: HttpRequest, number: int) -> Decision:
-        """Return the reply to a request."""
         path = received.target.partition("?")[0]
         request_id = self.request_id(number)
         origin = _web_origin(received)

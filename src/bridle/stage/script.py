@@ -39,7 +39,6 @@ def load_script(data: bytes | str | Mapping[str, Any]) -> Script:
 
 
 def schema() -> JsonObject:
-    """Return the JSON Schema of a script."""
     document = msgspec.json.schema(Script)
     # The default kind, so that the simplest script is the shortest.
     message = document["$defs"]["Message"]

@@ -73,7 +73,6 @@ class Stage:
 
     @property
     def port(self) -> int:
-        """The port on which the stage listens."""
         if self._server is None or not self._server.sockets:
             raise InternalError("the stage has no port: it is not running")
         return int(self._server.sockets[0].getsockname()[1])

@@ -58,7 +58,6 @@ class Log:
 
     @property
     def has_times(self) -> bool:
-        """Whether the log has a `.times` file."""
         return self._times is not None
 
     def _has_more(self) -> bool:

@@ -100,14 +100,12 @@ class Git:
             return await self.object("HEAD^{commit}")
 
     async def tree_of(self, commit: str) -> str:
-        """Return the tree of a commit."""
         try:
             return read_git_files.read_commit(self.folder, commit)[0]
         except read_git_files.NeedsGit:
             return await self.text("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
 
     async def parents_of(self, commit: str) -> tuple[str, ...]:
-        """Return the parents of a commit."""
         try:
             return read_git_files.read_commit(self.folder, commit)[1]
         except read_git_files.NeedsGit:

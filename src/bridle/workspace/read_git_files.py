@@ -174,7 +174,6 @@ def _packed(path: str, name: str) -> str | None:
 
 
 def _line(path: str) -> str:
-    """Return the one line of a file."""
     try:
         text = _read(path, _LINE_LIMIT_BYTES).decode("utf-8", "surrogateescape").removesuffix("\n")
     except ValueError as error:

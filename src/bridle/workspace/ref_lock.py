@@ -15,7 +15,6 @@ POLL_SECONDS = 0.05
 
 
 async def remove_stale(git: Git, ref: str) -> None:
-    """Remove the lock on a ref if it is stale."""
     try:
         path = read_git_files.ref_lock_path(git.folder, ref)
     except read_git_files.NeedsGit:

@@ -113,7 +113,6 @@ async def tree_of_index(git: Git, variables: Mapping[str, str]) -> str:
 
 
 async def staged_tree(git: Git) -> str:
-    """Return the tree of the index."""
     async with _private_index(git) as own:
         return await own.tree()
 
@@ -150,7 +149,6 @@ async def changes(git: Git, before: str, after: str) -> list[str]:
 
 
 async def drop(git: Git, snapshot: Snapshot) -> None:
-    """Delete a snapshot."""
     git.commits.clear()
     await ref_lock.remove_stale(git, snapshot.ref)
     await git.run("update-ref", "-d", snapshot.ref, snapshot.commit)
@@ -207,7 +205,6 @@ class _PrivateIndex:
         return {"GIT_INDEX_FILE": str(self._path)}
 
     def remove(self) -> None:
-        """Remove its file."""
         if self._read is None:
             _remove_index(self._path)
 

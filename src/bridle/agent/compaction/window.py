@@ -54,7 +54,6 @@ def used(usage: Mapping[str, Any], since: Sequence[Message] = ()) -> int:
 
 
 def estimate(messages: Sequence[Message]) -> int:
-    """Estimate the tokens of messages."""
     return math.ceil(sum(_size(message["content"]) for message in messages))
 
 

@@ -208,7 +208,6 @@ class Conversation:
         self.inbox.end()
 
     def exit_code(self) -> int:
-        """Return the exit code of the process."""
         if self.signal is not None and not (self.signal == signal.SIGINT and self.options.is_stream):
             return _SIGNAL_CODE + self.signal
         if self.signal is not None:

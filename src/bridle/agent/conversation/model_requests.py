@@ -81,7 +81,6 @@ class ModelRequests:
         self._compaction.note_usage(usage)
 
     async def close(self) -> None:
-        """Close the connections."""
         if self._client is not None:
             await self._client.close()
 

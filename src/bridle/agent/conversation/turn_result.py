@@ -41,7 +41,6 @@ class Totals:
 
     @property
     def cost_usd(self) -> float:
-        """The cost of all requests."""
         return self.ledger.total_usd
 
 
@@ -66,7 +65,6 @@ class TurnCounts(msgspec.Struct):
     first_block: float | None = None
 
     def add(self, usage: Usage) -> None:
-        """Add the usage of an answer."""
         for name in TOKEN_COUNTS:
             self.usage[name] += count_of(usage, name)
         cached, server = usage.get("cache_creation"), usage.get("server_tool_use")
@@ -78,7 +76,6 @@ class TurnCounts(msgspec.Struct):
         self.service_tier = tier if isinstance(tier, str) else self.service_tier
 
     def result_usage(self) -> Usage:
-        """Return the `usage` of a result."""
         return {
             **self.usage,
             "server_tool_use": {

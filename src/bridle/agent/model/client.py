@@ -56,5 +56,4 @@ class RetryingClient:
             await self._sleep(attempts.delay_seconds)
 
     async def close(self) -> None:
-        """Close all connections."""
         await self._endpoint.close()

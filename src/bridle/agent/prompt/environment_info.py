@@ -69,7 +69,6 @@ async def gather_context(scope: ContextScope) -> PromptContext:
 
 
 def describe_machine(scope: ContextScope, *, is_repository: bool) -> Machine:
-    """Describe the machine."""
     system = os.uname()
     return Machine(
         cwd=scope.cwd,
@@ -96,7 +95,6 @@ def opening_reminder(context: PromptContext, *, date: str, sections: Mapping[str
 
 
 def environment_section(machine: Machine, *, model: str | None) -> str:
-    """Return the section about the machine."""
     lines = [
         f" - Working directory: {machine.cwd}",
         f" - Is a git repository: {'true' if machine.is_repository else 'false'}",

@@ -33,7 +33,6 @@ def current_branch(cwd: Path) -> str:
 
 
 def main_branch(top: Path) -> str:
-    """Return the main branch."""
     shared = _shared(top)
     head = _read(shared / "refs/remotes/origin/HEAD")
     if head.startswith("ref: refs/remotes/origin/"):

@@ -62,7 +62,6 @@ def read_prompt_flag(flag: str, text: str | None, file: str | None, cwd: Path) -
 
 
 def read_file(flag: str, path: Path) -> str:
-    """Read a file that a flag names."""
     try:
         return disk.read_bounded(path, FILE_LIMIT_BYTES).decode("utf-8-sig", "replace")
     except DiskError as error:

@@ -57,7 +57,6 @@ _USER_ONLY = ("tool_result", "image", "document")
 
 
 def text_block(text: str) -> Block:
-    """Return a content block with a text."""
     return {"type": "text", "text": text}
 
 

@@ -58,7 +58,6 @@ class _Reading:
         self._dropped = 0
 
     def add(self, line: Line) -> None:
-        """Add a line."""
         if line.type == "custom-title":
             self._title = line.customTitle
         elif line.type in _CHAINED and not line.isSidechain and line.uuid:

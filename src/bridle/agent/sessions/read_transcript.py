@@ -192,6 +192,5 @@ def _decode_loosely(data: bytes) -> Line | None:
 
 
 def _skip_line(file: BinaryIO) -> None:
-    """Skip the rest of a line."""
     while (part := file.readline(_CHUNK_BYTES)) and not part.endswith(b"\n"):
         pass

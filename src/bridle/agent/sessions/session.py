@@ -84,7 +84,6 @@ class Session:
 
     @property
     def id(self) -> str:
-        """The id of the session."""
         return self.origin.session_id
 
     @property

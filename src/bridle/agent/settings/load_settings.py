@@ -101,7 +101,6 @@ class _Reader:
         self._notes: list[str] = []
 
     def settings(self) -> Settings:
-        """Return the merged settings."""
         return Settings(
             allow=tuple(self._rules["allow"]),
             deny=tuple(self._rules["deny"]),

@@ -48,7 +48,6 @@ class Inbox(msgspec.Struct):
         self.changed.set()
 
     def add_control(self, request_id: str, request: dict[str, Any]) -> None:
-        """Handle a control request."""
         if self.on_control is not None:
             self.on_control(request_id, request)
         self.changed.set()

@@ -50,7 +50,6 @@ class _LazyTool:
         return self._loaded().input_type
 
     async def run(self, request: Any, *, call_id: str) -> ToolResult:
-        """Run the tool."""
         return await self._loaded().run(request, call_id=call_id)
 
     def _loaded(self) -> Tool:

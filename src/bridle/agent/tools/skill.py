@@ -51,7 +51,6 @@ class SkillTool:
         self._local_commands = local_commands
 
     async def run(self, request: SkillInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
-        """Return the text of the skill."""
         name = request.skill.strip().removeprefix("/")
         skill = self._skills.find(name)
         if skill is None or not skill.for_model:

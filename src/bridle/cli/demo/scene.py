@@ -34,7 +34,6 @@ class Scene:
 
     @property
     def repository(self) -> Path:
-        """Return the sample repository."""
         return self.folder / REPOSITORY
 
     @property

@@ -200,7 +200,6 @@ def _plugin(plugin: Installed, environment: Mapping[str, str]) -> Check:
 
 
 async def _version(program: str, environment: Mapping[str, str]) -> str | None:
-    """Return the version that a program prints, or None."""
     path = shutil.which(program, path=environment.get("PATH", os.defpath))
     if path is None:
         return None

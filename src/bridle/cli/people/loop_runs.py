@@ -148,7 +148,6 @@ async def drive_to_receipt(
 
 
 def show(receipt: Receipt, reason: str, *, as_json: bool) -> None:
-    """Print a receipt."""
     if as_json:
         print(_as_json(receipt.as_json()))
         return

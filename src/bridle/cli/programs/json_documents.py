@@ -52,7 +52,6 @@ def pending_by_kind(position: Position) -> dict[str, int]:
 
 
 def position_line(position: Position) -> str:
-    """Return the same on one line."""
     counts = pending_by_kind(position)
     parts = [f"stateVersion={position.seq}"]
     if position.seq:

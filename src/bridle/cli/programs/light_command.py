@@ -97,7 +97,6 @@ class LightCommand:
         return self._run(args)
 
     def help(self, name: str) -> str:
-        """Return the help text."""
         usage = " ".join(["Usage: bridle", name, "[OPTIONS]", *self.arguments])
         width = max(len(_usage(option)) for option in self.options.values())
         lines = [line for option in self.options.values() for line in _help_lines(option, width)]

@@ -15,7 +15,6 @@ def find_run(args: Arguments) -> Path:
 
 
 def runs_dir(args: Arguments) -> Path:
-    """Return the folder of the runs."""
     return runs_folder(args.text(RUNS_DIR.name), os.environ)
 
 

@@ -124,7 +124,6 @@ def warn_of_runs_dir(args: Arguments, runs: Path) -> None:
 
 
 def required_run_id(args: Arguments) -> str:
-    """Return the run id, which is required."""
     run_id = args.text(RUN_ID.name)
     if not run_id:
         raise RunIdMissing("--run-id is missing", remedy="Pass the id of the run to bind the session to.")
@@ -147,7 +146,6 @@ def session_not_found(path: Path) -> SessionNotFound:
 
 
 def session_document(session: Session) -> dict[str, object]:
-    """Return a session as a JSON document."""
     return {
         "active": session.active,
         "iteration": session.iteration,

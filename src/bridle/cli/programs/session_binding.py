@@ -101,7 +101,6 @@ def _warnings(args: Arguments, adapter: Adapter, identity: Identity, request: Bi
 
 
 def binding_document(binding: SessionBinding) -> dict[str, object]:
-    """Return the binding as a JSON document."""
     if binding.request is None or binding.identity is None:
         return {
             "harness": binding.harness,

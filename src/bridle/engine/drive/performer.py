@@ -52,7 +52,6 @@ class Job:
 
     @property
     def name(self) -> str:
-        """Return its name for messages."""
         return self.effect.label or self.effect.task_id
 
     def folder(self) -> Path:

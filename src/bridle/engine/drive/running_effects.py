@@ -62,7 +62,6 @@ class RunningEffects:
         return self.unperformed is not None or self.error is not None
 
     def is_started(self, effect_id: str) -> bool:
-        """Return whether an effect is running or queued."""
         return effect_id in self._running
 
     @property

@@ -78,7 +78,6 @@ def read(state: State) -> dict[str, EffectAttempts]:
 
 
 def started_data(effect: Effect, attempt: int) -> dict[str, object]:
-    """Return the data of STARTED."""
     return {"effectId": effect.effect_id, "attempt": attempt, "kind": effect.kind}
 
 

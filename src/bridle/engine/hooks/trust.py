@@ -20,7 +20,6 @@ def is_trusted(repository: Path, home: Path) -> bool:
 
 
 def trust(repository: Path, home: Path) -> None:
-    """Trust this repository from now on."""
     disk.make_private_folder(home)
     with FileLock.hold(home / LOCK_FILE, holder="bridle doctor --trust", wait_seconds=LOCK_SECONDS):
         trusted = _read(home)

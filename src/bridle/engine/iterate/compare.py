@@ -49,7 +49,6 @@ class Difference:
     """The file of the recorded entry."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the JSON form."""
         return {"entry": self.entry, "message": self.message}
 
 
@@ -115,7 +114,6 @@ class _End:
 
     @property
     def name(self) -> str | None:
-        """Return the name of the error."""
         return None if self.failure is None else self.failure.name
 
     def __str__(self) -> str:

@@ -56,12 +56,10 @@ class Failure(NamedTuple):
 
     @classmethod
     def from_json(cls, value: object) -> Failure:
-        """Return a recorded failure."""
         fields = JsonFields(value)
         return cls(str(fields.value("name")), str(fields.value("message")))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the JSON form."""
         return _present(self._asdict())
 
     def is_same(self, other: Failure) -> bool:

@@ -53,7 +53,6 @@ class TaskContext:
 
     @property
     def task_dir(self) -> str:
-        """Return the folder of this task."""
         return str(PurePosixPath(self.tasks_dir) / self.effect_id)
 
     def to_task_relative_path(self, name: str) -> str:

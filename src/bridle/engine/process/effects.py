@@ -79,7 +79,6 @@ def sleep_target(until: object) -> SleepTarget:
 def breakpoint_request(
     payload: Any, *, label: str | None, options: Mapping[str, object], now: datetime
 ) -> EffectRequest:
-    """Return the request of a breakpoint."""
     name = label or JsonFields(payload).text("label") or BREAKPOINT
     inputs = {"payload": payload, "label": name} | {key: value for key, value in options.items() if value is not None}
     metadata = inputs | {"requestedAt": clock.iso(now)}
@@ -89,14 +88,12 @@ def breakpoint_request(
 
 
 def sleep_request(target: SleepTarget, *, label: str | None) -> EffectRequest:
-    """Return the request of a sleep."""
     name, time = label or f"sleep:{target.iso}", target.as_json()
     definition = {"kind": SLEEP, "title": name, "sleep": time, "metadata": time}
     return EffectRequest(SLEEP_TASK, time, name, lambda _task: definition, target)
 
 
 def orchestrator_request(payload: Any, *, label: str | None) -> EffectRequest:
-    """Return the request of an orchestrator task."""
     inputs = {"payload": payload} | ({"label": label} if label else {})
     metadata = {"payload": payload, "orchestratorTask": True}
     title = label or ORCHESTRATOR_TASK

@@ -38,7 +38,6 @@ class Replay:
 
     @property
     def inputs(self) -> Any:
-        """The inputs of the run."""
         return self._run.inputs
 
     def catch_up(self, store: RecordReader, writer: IdSource, state: State) -> None:

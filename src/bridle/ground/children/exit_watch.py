@@ -61,7 +61,6 @@ class ExitWatch:
         return True
 
     def close(self) -> None:
-        """Close the descriptor."""
         if self.fd is not None:
             os.close(self.fd)
             self.fd = None

@@ -77,7 +77,6 @@ class LightChild:
 
     @property
     def is_output_closed(self) -> bool:
-        """Whether its output is closed."""
         return self._pipe.closed
 
     async def wait(self, timeout_seconds: float | None) -> int | None:

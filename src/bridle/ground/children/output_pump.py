@@ -91,7 +91,6 @@ class Pump:
         return bytes(self._tail[-STDERR_TAIL_BYTES:])
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def finish(self) -> None:

@@ -31,14 +31,12 @@ class Wakeup:
             pass  # already readable
 
     def clear(self) -> None:
-        """Reset it."""
         try:
             os.read(self._read_fd, 4096)
         except BlockingIOError:
             pass
 
     def close(self) -> None:
-        """Close the descriptors."""
         for fd in {self._read_fd, self._write_fd} - {-1}:
             os.close(fd)
         self._read_fd = self._write_fd = -1

@@ -44,7 +44,6 @@ def candidates(project: Path, environment: Mapping[str, str]) -> list[Path]:
 
 
 def listed(home: Path) -> list[Path]:
-    """Return the listed folders."""
     value = disk.read_json(home / LIST_FILE)
     if value is None:
         return []

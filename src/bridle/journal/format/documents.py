@@ -61,7 +61,6 @@ def task_document(request: Request, *, inputs_ref: str | None) -> dict[str, obje
 
 
 def requested_data(request: Request, *, task_ref: str, inputs_ref: str | None) -> dict[str, object]:
-    """Return the data of EFFECT_REQUESTED."""
     data: dict[str, object] = {
         "effectId": request.effect_id,
         "invocationKey": request.key,
@@ -114,7 +113,6 @@ def result_of(document: Data) -> Result:
 def resolved_data(
     effect_id: str, posted: Posted, *, result_ref: str, stdout_ref: str | None, stderr_ref: str | None
 ) -> dict[str, object]:
-    """Return the data of EFFECT_RESOLVED."""
     return _present(
         {
             "effectId": effect_id,

@@ -76,7 +76,6 @@ class Position:
         return counts
 
     def apply(self, entry: Entry) -> None:
-        """Apply the next entry."""
         if entry.type == EFFECT_REQUESTED:
             self.request(entry, text_field(entry, "effectId"), _kind(entry))
         elif entry.type == EFFECT_RESOLVED:
@@ -85,13 +84,11 @@ class Position:
             self.note(entry)
 
     def request(self, entry: Entry, effect_id: str, kind: str) -> None:
-        """Apply an entry that requests an effect."""
         self._advance(entry)
         self.end = None  # a run with a new request continues, whatever its state before
         self.pending[effect_id] = Pending(kind, entry.seq, entry.ulid)
 
     def resolve(self, entry: Entry, effect_id: str) -> None:
-        """Apply an entry that resolves an effect."""
         if effect_id not in self.pending:
             raise broken(entry, f"resolves the effect {effect_id}, which was not pending")
         self._advance(entry)
@@ -160,7 +157,6 @@ class State:
             self.note(entry)
 
     def request(self, effect: Effect) -> None:
-        """Apply the request of an effect."""
         entry, effect_id = effect.request, effect.effect_id
         if effect_id in self.effects:
             raise broken(entry, f"requests the effect {effect_id} a second time")
@@ -207,7 +203,6 @@ def fold(entries: Iterable[Entry]) -> State:
 
 
 def requested_effect(entry: Entry) -> Effect:
-    """Return the effect of an EFFECT_REQUESTED entry."""
     get = entry.data.get
     effect_id, key, step_id, task_id = get("effectId"), get("invocationKey"), get("stepId"), get("taskId")
     # Without helper calls, since a fold of a long run spends most of its time here.

@@ -16,7 +16,6 @@ _DOUBLED_FOLDER = r"(/\.a5c)(?:/\.a5c)+(?=/)"
 
 
 def runs_folder(flag: str | None, environment: Mapping[str, str]) -> Path:
-    """Return the folder of runs."""
     return Path(collapse(os.path.abspath(flag or environment.get(layout.RUNS_FOLDER_VARIABLE) or layout.RUNS_FOLDER)))
 
 

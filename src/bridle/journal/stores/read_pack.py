@@ -144,7 +144,6 @@ def _read_tail(fd: int, load: Load) -> Tail:
 
 
 def _apply_line(position: Position, record: object, data: bytes, load: Load) -> None:
-    """Apply one line to the summary."""
     match record:
         case ["q", int(seq), str(ulid), str(at), str(effect_id), _, _, _, str(kind), _]:
             position.request(Entry(seq, ulid, EFFECT_REQUESTED, at, data), effect_id, kind)

@@ -150,7 +150,6 @@ class View:
         return True
 
     def take(self, entry: Entry) -> None:
-        """Apply one entry."""
         if self._state is not None:
             self._state.apply(entry)
         else:

@@ -122,7 +122,6 @@ def text_of(line: bytes) -> bytes:
 
 
 def parse_checkpoint(record: object) -> Position:
-    """Return the summary in a checkpoint."""
     match record:
         case ["c", 2, int(seq), str(ulid), None | str() as end, int(stops), dict(pending)]:
             position = Position()
@@ -143,7 +142,6 @@ def _pending(record: dict[str, object]) -> Iterator[tuple[str, Pending]]:
 
 
 def seal_of(record: object) -> Seal:
-    """Return the seal in a line."""
     match record:
         case ["s", int(seq), int(names_crc), int(inode), int(moment), int(checkpoint), int(crc)]:
             return Seal(seq, names_crc, (inode, moment) if moment else None, checkpoint, crc)

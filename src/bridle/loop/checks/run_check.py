@@ -64,7 +64,6 @@ async def run_check(context: RunContext, check: Check, *, task: str, number: int
 
 
 def create_output(workspace: Path, moment: datetime, name: str, number: int, mask: Mask) -> CommandOutput:
-    """Create the log of a check."""
     folder = private_folder(workspace, FOLDER)
     path, fd = create_log(folder, f"{clock.stamp(moment)}-{ids.safe_name(name)}-{number}", ".log")
     return CommandOutput(

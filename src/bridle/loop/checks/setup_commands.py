@@ -34,7 +34,6 @@ _REQUIREMENTS = re.compile(r"requirements[^/]*\.(?:txt|in)\Z")
 
 
 def commands(context: RunContext) -> tuple[str, ...]:
-    """Return the setup commands of a run."""
     return context.plan.setup or context.settings.setup
 
 

@@ -72,7 +72,6 @@ def _command(text: str) -> str:
 
 
 def _split_outside_braces(value: str) -> list[str]:
-    """Split at the commas outside braces."""
     parts, depth = [""], 0
     for character in value:
         depth += (character == "{") - (character == "}")

@@ -82,7 +82,6 @@ def take_directives(
 
 
 def is_directive(line: Line) -> bool:
-    """Return whether the line is a directive."""
     return _directive(line)[0] is not None
 
 

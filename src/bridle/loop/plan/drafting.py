@@ -122,7 +122,6 @@ Answer: TypeAlias = Questions | Draft | Unusable
 
 
 def first_prompt(goal: str, *, may_ask: bool) -> str:
-    """Return the first prompt."""
     return _BEGIN.format(goal=goal.strip(), answering=_answering(may_ask=may_ask))
 
 

@@ -151,7 +151,6 @@ def _is_closing_fence(line_text: str, fence: str) -> bool:
 
 
 def _without_closing_marks(title: str) -> str:
-    """Return the title without trailing `##`."""
     while (rest := title.rstrip("#")) != title and (not rest or rest[-1].isspace()):
         title = rest.rstrip()
     return title

@@ -23,7 +23,6 @@ class Section:
 
     @property
     def is_task(self) -> bool:
-        """Whether it is a `## ` section."""
         return self.heading is not None and self.heading.level == TASK_LEVEL
 
 
@@ -84,7 +83,6 @@ def _take_checklist(lines: Sequence[Line]) -> tuple[list[Entry], list[Line]]:
 
 
 def _continues(line: Line, item: Line) -> bool:
-    """Return whether the line continues the item above it."""
     if not line.is_open or line.is_blank or heading(line) is not None:
         return False
     return line.indent > item.indent

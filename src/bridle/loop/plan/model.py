@@ -74,7 +74,6 @@ class Plan:
         raise KeyError(title)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the JSON for the journal."""
         document: dict[str, Any] = to_json(self)
         return document
 

@@ -199,7 +199,6 @@ def _needs(story: _Story, titles: Titles, problems: Problems) -> list[str]:
 
 
 def _name(document: Any) -> str:
-    """Return the document's name."""
     names = [document.get(key) for key in ("name", "project", "title")] if isinstance(document, dict) else []
     return next((" ".join(name.split()) for name in names if isinstance(name, str) and name.strip()), "")
 

@@ -34,7 +34,6 @@ class Problems:
         self.errors.append(Problem(line, message))
 
     def warn(self, line: int, message: str) -> None:
-        """Add a warning."""
         self.cautions.append(Problem(line, message))
 
     def warnings(self) -> tuple[str, ...]:
@@ -57,7 +56,6 @@ class Problems:
 
 
 def refusal(problems: Sequence[str], *, payload: object = None) -> PlanError:
-    """Return the error for a plan with these problems."""
     remedy = "Nothing was started. docs/plan-format.md describes the format."
     if len(problems) == 1:
         return PlanError(problems[0], remedy=remedy, payload=payload)

@@ -123,7 +123,6 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     at_work: DriverProcess | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the receipt as JSON values."""
         return super().as_json() | {"tasks": [task.as_json() for task in self.tasks]}
 
 

@@ -61,7 +61,6 @@ class Workers:
         return decisions.next_task(state, taken=taken, worker=worker.number)
 
     def assign(self, worker: Worker, task: TaskState) -> None:
-        """Give a task to a worker."""
         if worker.task != task.title:
             worker.task, worker.is_ready = task.title, False
         self._of_task[task.title] = worker
@@ -88,7 +87,6 @@ class Workers:
             worker.task = None
 
     def of(self, task: TaskState) -> Worker:
-        """Return the worker of a task."""
         return self._of_task[task.title]
 
     def base_commit(self, task: TaskState) -> str:

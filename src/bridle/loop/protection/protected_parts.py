@@ -69,7 +69,6 @@ class Protected:
         return [*(path for path in self.files if path in present), *parts]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the JSON for the baseline."""
         document: dict[str, Any] = msgspec.to_builtins(self)
         return document
 

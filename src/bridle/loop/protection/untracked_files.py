@@ -36,7 +36,6 @@ class LostFiles:
         return [*self.deleted[:SHOWN], *([f"{more} more of your files"] if more > 0 else [])]
 
     def reports(self) -> list[FileReport]:
-        """Report the changed files."""
         message = "your untracked file was changed; the earlier version: `git show {}:{}`"
         return [FileReport(name, message.format(self.before.ref, name)) for name in self.changed[:SHOWN]]
 

@@ -162,7 +162,6 @@ class Settings:
 
     @property
     def limits(self) -> Limits:
-        """The limits of the run."""
         return Limits(**{name: getattr(self, name) for name in _LIMITS})
 
     def as_json(self) -> dict[str, Any]:

@@ -11,7 +11,6 @@ KEPT = "refs/bridle/kept/"
 
 
 def run_branch(run: str) -> str:
-    """Return the branch of a run."""
     return check_branch(f"bridle/{run.lower()}")
 
 

@@ -61,12 +61,10 @@ class WorktreeNote(msgspec.Struct, frozen=True):
 
 
 def worktree_name(run: str, worker: int | None = None) -> str:
-    """Return the name of a run's worktree."""
     return run.lower() if worker is None else f"{run.lower()}-{worker}"
 
 
 def worktree_folder(repository: Path, run: str, worker: int | None = None) -> Path:
-    """Return the folder of a run's worktree."""
     return repository.resolve() / AGENTS_FOLDER / worktree_name(run, worker)
 
 

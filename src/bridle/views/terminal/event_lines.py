@@ -53,7 +53,6 @@ class EventPrinter:
         """Whether any text of the answer was printed."""
 
     def show(self, event: Event) -> None:
-        """Print one event."""
         self._recorder.add(event)
         match event:
             case Assistant():
@@ -78,7 +77,6 @@ class EventPrinter:
                 pass
 
     def answer(self, text: str) -> None:
-        """Print text of the answer."""
         self.has_answered = True
         self._answer(self._clean(text))
 

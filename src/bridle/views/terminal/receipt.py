@@ -55,7 +55,6 @@ def styled_lines(receipt: Receipt, reason: str = "", *, width: int = PLAIN_WIDTH
 
 
 def headline(receipt: Receipt, reason: str = "") -> str:
-    """Return the receipt in one line."""
     return "".join(_headline(receipt, reason))
 
 

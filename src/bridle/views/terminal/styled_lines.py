@@ -29,7 +29,6 @@ BLANK = Line()
 
 
 def styled_line(text: str, style: str = "") -> Line:
-    """Return a line in one style."""
     return Line(((text, style),))
 
 

@@ -26,13 +26,11 @@ def text_message(
     session: str | None,
     message_id: str | None = None,
 ) -> Assistant:
-    """Build a message with text of the answer."""
     message = Message(id=message_id, role="assistant", content=(Text(text=text),))
     return Assistant(raw=raw, message=message, session_id=session)
 
 
 def thinking_message(text: str, raw: bytes, *, session: str | None, message_id: str | None = None) -> Assistant:
-    """Build a message with reasoning."""
     message = Message(id=message_id, role="assistant", content=(Thinking(thinking=text),))
     return Assistant(raw=raw, message=message, session_id=session)
 
@@ -68,7 +66,6 @@ def tool_call(
     session: str | None,
     message_id: str | None = None,
 ) -> Assistant:
-    """Build a tool call."""
     message = Message(id=message_id, role="assistant", content=(tool_use(call_id, name, arguments),))
     return Assistant(raw=raw, message=message, session_id=session)
 

@@ -40,7 +40,6 @@ class Codex(DialectDecoder):
         self._denials: list[JsonObject] = []
 
     def decode_object(self, value: JsonObject, raw: bytes) -> list[Event]:
-        """Return the events of one line."""
         line = convert(value, Line)
         match line.type:
             case "thread.started":

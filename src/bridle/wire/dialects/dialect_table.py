@@ -33,7 +33,6 @@ class StreamDecoder(Protocol):
 
 
 def decoder_for(agent: str, *, limit_bytes: int = LINE_LIMIT_BYTES) -> StreamDecoder:
-    """Return a decoder for one run of an agent."""
     dialect = _DROP_INS.get(agent, agent)
     if dialect not in _DECODERS:
         raise UsageError(f"unknown agent: {agent!r}", remedy=f"Use one of: {', '.join(AGENTS)}.")

@@ -73,7 +73,6 @@ class Gemini(DialectDecoder):
         self._unnamed = 0
 
     def decode_object(self, value: JsonObject, raw: bytes) -> list[Event]:
-        """Return the events of one line."""
         line = convert(value, Line)
         match line.type:
             case "init":

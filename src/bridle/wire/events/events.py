@@ -197,7 +197,6 @@ class ControlRequest(Event, frozen=True, kw_only=True, tag="control_request", eq
 
     @property
     def subtype(self) -> str:
-        """The kind of request."""
         return _text(self.request.get("subtype"))
 
 
@@ -213,7 +212,6 @@ class ControlResponse(Event, frozen=True, kw_only=True, tag="control_response", 
 
     @property
     def request_id(self) -> str:
-        """The id of the request."""
         return _text(self.response.get("request_id"))
 
 

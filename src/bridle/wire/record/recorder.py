@@ -81,14 +81,12 @@ class Recorder:
         }
 
     def add(self, event: Event) -> None:
-        """Add one event."""
         self.record.events += 1
         fold = self._fold.get(type(event))
         if fold is not None:
             fold(event)
 
     def add_all(self, events: Sequence[Event]) -> None:
-        """Add events in order."""
         find = self._fold.get
         for event in events:
             fold = find(type(event))

@@ -45,7 +45,6 @@ class ItemBoard:
         return item_id
 
     def change(self, item_id: int, **fields: Any) -> None:
-        """Replace fields of an item."""
         self._growing.pop(item_id, None)
         item = self._items[item_id] = replace(self._items[item_id], **fields)
         self._track(item)
@@ -56,7 +55,6 @@ class ItemBoard:
         self.changed[item_id] = None
 
     def remove(self, item_id: int) -> None:
-        """Remove an item."""
         item = self._items.pop(item_id)
         self._growing.pop(item_id, None)
         ids = self._threads[item.thread]
@@ -86,7 +84,6 @@ class ItemBoard:
         return self.item(ids[-1]) if ids else None
 
     def call(self, call_id: str) -> Call | None:
-        """Return the call with this id."""
         item = self._items.get(self._calls.get(call_id, 0))
         return item if isinstance(item, Call) else None
 
@@ -127,7 +124,6 @@ class ItemBoard:
 
     @property
     def threads(self) -> tuple[str | None, ...]:
-        """The threads that have items."""
         return tuple(self._threads)
 
     def take_changed(self) -> tuple[int, ...]:

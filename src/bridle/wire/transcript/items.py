@@ -51,7 +51,6 @@ class TextItem(Item, frozen=True, kw_only=True, tag="text"):
 
     @property
     def parts(self) -> tuple[Prose | Code, ...]:
-        """Its prose and fenced code."""
         return split_code(self.text)
 
 

@@ -66,7 +66,6 @@ class Partials:
         self._messages: dict[str | None, str | None] = {}
 
     def add(self, event: StreamEvent, at: float | None) -> None:
-        """Add one stream event."""
         data, thread = _decode(event.event), event.parent_tool_use_id
         match data.type:
             case "message_start":

@@ -45,7 +45,6 @@ class ToolCallItems:
         self._refused: set[str] = set()
 
     def use(self, block: ToolUse, event: Assistant, at: float | None) -> None:
-        """Add a tool call."""
         known = self._board.call(block.id)
         is_over = known is not None and known.name != "" and known.state is not State.RUNNING
         place = self._board.call_again if is_over else self._board.call_in

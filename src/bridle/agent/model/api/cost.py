@@ -65,7 +65,6 @@ class CostLedger:
 
     @property
     def total_usd(self) -> float:
-        """The cost of all answers."""
         return sum(total.usd for total in self._totals.values())
 
     def add(self, model: Model, usage: Mapping[str, Any]) -> float:
@@ -82,7 +81,6 @@ class CostLedger:
         return usd
 
     def model_usage(self) -> dict[str, dict[str, Any]]:
-        """Return the `modelUsage` of a result."""
         return {
             name: {
                 "inputTokens": total.input_tokens,

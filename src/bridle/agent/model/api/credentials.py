@@ -77,7 +77,6 @@ class StaticCredentials(Struct, frozen=True):
     has_key: bool
 
     async def current(self) -> Credential:
-        """Return the credential."""
         return self.credential
 
     async def refuse(self) -> None:

@@ -102,7 +102,6 @@ class HttpEndpoint:
     async def stream(
         self, question: Question, model: Model, max_tokens: int | None
     ) -> AsyncGenerator[StreamOpened | WholeMessage | JsonObject, None]:
-        """Request a stream."""
         try:
             async with await self._request(question, model, max_tokens, stream=True) as response:
                 await _check(response)
@@ -136,7 +135,6 @@ class HttpEndpoint:
         await self._credentials.refuse()
 
     async def close(self) -> None:
-        """Close all connections."""
         self._server.close()
 
     async def _request(self, question: Question, model: Model, max_tokens: int | None, *, stream: bool) -> HttpExchange:

@@ -39,7 +39,6 @@ def not_logged_in() -> ModelFailure:
 
 
 def model_refused(stop_details: object, request_id: str | None) -> ModelFailure:
-    """Return the failure for a refusal of the model."""
     text = "API Error: The model refused this request. Rephrase it in a new session, or choose another model."
     if request_id is not None:
         text += f"\n\nRequest ID: {request_id}"

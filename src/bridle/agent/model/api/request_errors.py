@@ -48,7 +48,6 @@ class RequestError(Struct, frozen=True):
 
     @property
     def is_overload(self) -> bool:
-        """Whether the model is overloaded."""
         return self.status == OVERLOADED or self.type == "overloaded_error"
 
     @property
@@ -58,7 +57,6 @@ class RequestError(Struct, frozen=True):
 
 
 def request_error_of(error: EndpointError) -> RequestError:
-    """Return the RequestError of an EndpointError."""
     assert isinstance(error.payload, RequestError)  # noqa: S101  # for the type checker: `endpoint_error` makes them
     return error.payload
 

@@ -52,7 +52,6 @@ class Assembly:
         return bool(self._stop.get("stop_reason")) and not self._open
 
     def add(self, frame: JsonObject) -> list[AnswerPiece]:
-        """Add one frame and return its pieces."""
         kind = frame.get("type")
         if kind == "ping" or self.has_ended:
             return []
@@ -132,7 +131,6 @@ class _Block:
         return []
 
     def whole(self) -> JsonObject:
-        """Return the complete block."""
         grown = {key: _text(self._block, key) + "".join(parts) for key, parts in self._parts.items()}
         block = {**self._block, **grown}
         if any(self._input):

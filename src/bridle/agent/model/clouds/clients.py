@@ -29,7 +29,6 @@ _NO_TOKEN = "none"  # noqa: S105  # a placeholder: a gateway adds the real one
 
 
 def cloud_endpoint(cloud: str, environment: Mapping[str, str]) -> Endpoint:
-    """Return the endpoint of a cloud."""
     try:
         import anthropic
     except ImportError as error:
@@ -65,7 +64,6 @@ class CloudEndpoint:
     async def stream(
         self, question: Question, model: Model, max_tokens: int | None
     ) -> AsyncGenerator[StreamOpened | WholeMessage | JsonObject, None]:
-        """Request a stream."""
         import anthropic
 
         has_begun = False
@@ -99,7 +97,6 @@ class CloudEndpoint:
         """Do nothing: the official client renews its credentials."""
 
     async def close(self) -> None:
-        """Close all connections."""
         await self._client.close()
 
     async def _post(self, question: Question, model: Model, max_tokens: int | None, **how: Any) -> Any:

@@ -110,7 +110,6 @@ class HttpClient:
 
     @property
     def limits(self) -> Timeouts:
-        """The timeouts of a request."""
         return self._limits
 
     async def _connect(self) -> Connection:

@@ -49,7 +49,6 @@ class Connection(asyncio.Protocol):
 
     @property
     def has_unread(self) -> bool:
-        """Whether there are unread bytes."""
         return bool(self._received)
 
     async def read(self, limit_seconds: float) -> bytes:
@@ -172,7 +171,6 @@ async def open_connection(
 
 
 def connection_error(error: Exception, place: str) -> NetworkError:
-    """Return the NetworkError for a failed connection."""
     if isinstance(error, ssl.SSLError):
         reason = getattr(error, "verify_message", None) or error.reason or str(error)
         remedy = "Set NODE_EXTRA_CA_CERTS or SSL_CERT_FILE to the certificate of your proxy or gateway."

@@ -105,7 +105,6 @@ class _Reader:
         self._is_broken = False
 
     def script(self) -> Script:
-        """Return the result."""
         doubts = tuple(dict.fromkeys(self._doubts))
         return Script(tuple(self._commands), doubts, self._is_broken, tuple(self._functions), self._background)
 

@@ -37,7 +37,6 @@ class Pattern(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=512)
 def compile_rule(rule: Rule) -> Pattern:
-    """Compile the pattern of a rule."""
     text = rule.specifier if rule.specifier is not None else "*"
     if text.endswith(":*"):
         text = f"{text[:-2]} *"

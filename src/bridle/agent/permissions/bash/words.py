@@ -44,12 +44,10 @@ class Word(msgspec.Struct, frozen=True):
 
 
 def plain(value: str) -> Word:
-    """Return a word with a known value."""
     return Word(value, value)
 
 
 def read_word(text: str, home: str) -> Word:
-    """Read a word from its source text."""
     return _Scan(text, home).word()
 
 

@@ -101,7 +101,6 @@ def dont_ask(tool: str, advice: str) -> str:
 
 
 def plan_write(path: str) -> str:
-    """Return the message for a write in plan mode."""
     return f"Cannot write to {path} while in plan mode."
 
 

@@ -71,10 +71,8 @@ Verdict = Allowed | Denied | Asks
 
 
 def with_mode(policy: Policy, mode: str) -> Policy:
-    """Return the policy in another mode."""
     return msgspec.structs.replace(policy, mode=mode)
 
 
 def with_shell_folder(policy: Policy, folder: str) -> Policy:
-    """Return the policy with the shell in another folder."""
     return msgspec.structs.replace(policy, shell_folder=folder)

@@ -88,7 +88,6 @@ def write_file(
 
 
 def encode_text(current: CurrentFile, raw: str, path: Path) -> bytes:
-    """Encode the text in the encoding of the file."""
     try:
         return current.text.encode(raw)
     except UnicodeEncodeError as error:

@@ -54,7 +54,6 @@ class Edit:
         self._memory = memory
 
     async def run(self, request: EditInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
-        """Edit the file."""
         edit = msgspec.structs.replace(request, new_string=replace_surrogates(request.new_string))
         return await run_in_thread(lambda cancelled: self._edit(edit, cancelled))
 

@@ -50,7 +50,6 @@ class FileMemory:
         return self._known.get(canonical_path(path))
 
     def forget(self, path: Path) -> None:
-        """Forget the state of the file."""
         self._known.pop(canonical_path(path), None)
 
     def entries(self) -> tuple[KnownFile, ...]:

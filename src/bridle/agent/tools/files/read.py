@@ -75,7 +75,6 @@ class Read:
         self._memory = memory
 
     async def run(self, request: ReadInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
-        """Return the file."""
         return await run_in_thread(lambda cancelled: self._read(request, cancelled))
 
     def _read(self, request: ReadInput, cancelled: threading.Event) -> ToolResult:

@@ -49,7 +49,6 @@ class Write:
         self._memory = memory
 
     async def run(self, request: WriteInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
-        """Write the file."""
         content = replace_surrogates(request.content)
         return await run_in_thread(lambda cancelled: self._write(request.file_path, content, cancelled))
 

@@ -59,7 +59,6 @@ class BackgroundTask:
 
     @property
     def spool(self) -> OutputSpool:
-        """Its output."""
         return self.command.spool
 
 

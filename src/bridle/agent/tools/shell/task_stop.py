@@ -39,7 +39,6 @@ class TaskStop:
         self._background = background
 
     async def run(self, request: TaskStopInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
-        """End the task."""
         task_id = request.task_id or request.shell_id
         if not task_id:
             return rejected_call("Missing required parameter: task_id")

@@ -76,7 +76,6 @@ class TaskGet:
         self._items = items
 
     async def run(self, request: TaskGetInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
-        """Return the task."""
         item = self._items.find(request.task_id)
         if item is None:
             return ToolResult(_NOT_FOUND, detail={"task": None})
@@ -111,7 +110,6 @@ class TaskList:
         self._items = items
 
     async def run(self, request: TaskListInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
-        """Return the list."""
         items = self._items.all()
         lines = [self._line(item) for item in items]
         return ToolResult("\n".join(lines) or "No tasks found", detail={"tasks": [self._entry(item) for item in items]})

@@ -39,7 +39,6 @@ class WebAddress:
 
     @property
     def url(self) -> str:
-        """The URL that is fetched."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         port = "" if self.port == _PORTS[self.scheme] else f":{self.port}"
         return f"{self.scheme}://{host}{port}{self.target}"

@@ -61,7 +61,6 @@ class _Reader(HTMLParser):
         return re.sub(r"\n{3,}", "\n\n", text).strip()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Handle an opening tag."""
         if self._hidden is not None:
             self._hidden_depth += tag == self._hidden
         elif tag in _HIDDEN:
@@ -76,7 +75,6 @@ class _Reader(HTMLParser):
             self._begin_block(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        """Handle a closing tag."""
         if self._hidden is not None:
             self._hidden_depth -= tag == self._hidden
             if self._hidden_depth == 0:

@@ -129,7 +129,6 @@ def _folder(chosen: str | None, scope: str | None) -> Path:
 
 
 def _only_installed() -> Path:
-    """Return the folder of the only installed plugin."""
     plugins = _installed()
     if not plugins:
         raise UsageError("the plugin is not installed", remedy="There is nothing to remove.")

@@ -33,7 +33,6 @@ class Check:
         self.details = details
 
     def document(self) -> dict[str, object]:
-        """Return the check as a JSON document."""
         return {name: getattr(self, name) for name in ("name", "description", "status", "message", "details")}
 
 

@@ -72,7 +72,6 @@ class _Report:
         self._next = f"bridle run {PLAN}"
 
     def document(self) -> dict[str, object]:
-        """Return the report as a JSON document."""
         return {
             "repository": str(self._top),
             "checks": [_candidate_document(candidate) for candidate in self._checks],
@@ -84,7 +83,6 @@ class _Report:
         }
 
     def lines(self) -> list[str]:
-        """Return the report as lines."""
         lines = [_candidate_line("check", candidate) for candidate in self._checks]
         lines += [_candidate_line("also found", candidate) for candidate in self._others]
         lines += [_candidate_line("setup", candidate) for candidate in self._setup]

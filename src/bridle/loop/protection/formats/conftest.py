@@ -99,7 +99,6 @@ def _import_name(statement: ast.Import | ast.ImportFrom) -> str:
 
 
 def _is_autouse(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Return whether the function is an autouse fixture."""
     return any(
         keyword.arg == "autouse"
         for decorator in function.decorator_list
