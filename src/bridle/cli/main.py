@@ -109,7 +109,11 @@ def _dispatch(arguments: list[str]) -> int:
     if command is None:
         return _unknown(name, as_json=_wants_json(rest))
     if command.module is None:
-        return _not_built(command, as_json=_wants_json(rest))
+        message = f"`bridle {command.name}` is not built yet"
+        _print_error(
+            "NOT_BUILT", message, "Run `bridle --help` for the commands of this version.", as_json=_wants_json(rest)
+        )
+        return USAGE
     return _invoke(command.module, name, rest)
 
 
@@ -168,12 +172,6 @@ def _unknown(name: str, *, as_json: bool) -> int:
     suggestion = did_you_mean(name, command_table.COMMANDS, limit=3, cutoff=0.65)
     remedy = suggestion or "Run `bridle --help` for the list of commands."
     _print_error("USAGE", f"unknown command {name!r}", remedy, as_json=as_json)
-    return USAGE
-
-
-def _not_built(command: command_table.Command, *, as_json: bool) -> int:
-    message = f"`bridle {command.name}` is not built yet"
-    _print_error("NOT_BUILT", message, "Run `bridle --help` for the commands of this version.", as_json=as_json)
     return USAGE
 
 

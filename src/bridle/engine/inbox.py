@@ -105,7 +105,8 @@ def breakpoint_value(text: str, question: Question, *, approved: bool | None, by
             raise UsageError("the answer must not be empty", remedy="Write what the agent needs to know.")
         return {"approved": True, "response": text, "respondedBy": by}
     option = next((option for option in question.options if _normalise(option) == _normalise(text)), None)
-    meaning = _meaning(text)
+    answer = _normalise(text)
+    meaning = True if answer in APPROVES else False if answer in REJECTS else None
     if approved is not None and meaning is not None and approved != meaning:
         raise UsageError(f"the answer {text!r} contradicts the flag", remedy="Omit one of them.")
     decision = meaning if approved is None else approved
@@ -136,11 +137,6 @@ def breakpoint_question(effect: Effect, task: Mapping[str, Any]) -> Question:
 def doubt(effect: Effect, text: str) -> Question:
     """Return the question about an interrupted effect."""
     return Question(effect.effect_id, DOUBT, effect.label, text, ("again",))
-
-
-def _meaning(text: str) -> bool | None:
-    answer = _normalise(text)
-    return True if answer in APPROVES else False if answer in REJECTS else None
 
 
 def _normalise(text: str) -> str:

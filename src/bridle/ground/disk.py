@@ -114,7 +114,10 @@ def make_private_folder(path: Path) -> Path:
             missing.append(folder)
             folder = os.path.dirname(folder)
         for folder in reversed(missing):
-            _make_folder(folder)
+            try:
+                os.mkdir(folder, 0o700)
+            except FileExistsError:
+                pass  # created concurrently; the caller checks that it is a folder
         if not os.path.isdir(path):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
     return path
@@ -245,13 +248,6 @@ class _disk_errors:  # noqa: N801  # used as a statement; not with contextlib, w
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, OSError):
             raise _disk_error(self._target, self._action, error) from error
-
-
-def _make_folder(folder: str) -> None:
-    try:
-        os.mkdir(folder, 0o700)
-    except FileExistsError:
-        pass  # created concurrently; the caller checks that it is a folder
 
 
 def _disk_error(target: Path | str | int, action: str, error: OSError) -> DiskError:

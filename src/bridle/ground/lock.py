@@ -104,14 +104,11 @@ class FileLock:
             os.ftruncate(fd, 0)  # the note is for waiting processes
             fcntl.flock(fd, fcntl.LOCK_UN)  # closing is not enough if the keeper has it too
         finally:
-            self._unshare(fd)
+            if self._is_shared:
+                from bridle.ground.descendants import keeper_client
+
+                keeper_client.unshare_lock(fd)
             os.close(fd)
-
-    def _unshare(self, fd: int) -> None:
-        if self._is_shared:
-            from bridle.ground.descendants import keeper_client
-
-            keeper_client.unshare_lock(fd)
 
     def __enter__(self) -> FileLock:
         return self

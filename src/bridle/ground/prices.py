@@ -39,7 +39,9 @@ def cost_usd(
         if steps is not None:
             plain = whole - cached
             counts = (plain, output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens)
-            return _total(steps, whole, counts)
+            # Add up in integers: the result equals that of the library, which uses decimals.
+            reached = [prices for start, prices in steps if start == 0 or whole > start]
+            return sum(count * price for count, price in zip(counts, reached[-1], strict=True)) / _UNITS_PER_DOLLAR
     return _from_library(
         name,
         input_tokens=whole,
@@ -63,12 +65,6 @@ def _listed_prices(name: str) -> tuple[tuple[int, tuple[int, ...]], ...] | None:
     start, date = name[: -_DATE_DIGITS - 1], name[-_DATE_DIGITS:]
     is_dated = date.isdigit() and name[-_DATE_DIGITS - 1 : -_DATE_DIGITS] in ("-", "@")
     return PRICES.get(start if is_dated else name)
-
-
-def _total(steps: tuple[tuple[int, tuple[int, ...]], ...], whole: int, counts: tuple[int, ...]) -> float:
-    """Add up in integers: the result equals that of the library, which uses decimals."""
-    reached = [prices for start, prices in steps if start == 0 or whole > start]
-    return sum(count * price for count, price in zip(counts, reached[-1], strict=True)) / _UNITS_PER_DOLLAR
 
 
 def _from_library(name: str, *, provider: str | None, **tokens: int) -> float | None:

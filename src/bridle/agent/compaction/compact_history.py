@@ -127,7 +127,8 @@ class Compactor:
         text = opening_message(summary, transcript_path)
         messages_after = _with_summary(text, planned.preserved)
         post = estimate(messages_after)
-        self._count_failure(estimate(messages), post)
+        # Count a summary that did not help as a failure: the next one would not help either.
+        self._failures = self._failures + 1 if post > estimate(messages) * HELPFUL_SHARE else 0
         self._dropped = max(0, self._dropped + used_tokens - post)
         return Compacted(
             messages=messages_after,
@@ -139,10 +140,6 @@ class Compactor:
             duration_ms=round((now() - started) * 1000),
             preserved_messages=_runs(planned.preserved),
         )
-
-    def _count_failure(self, before: int, after: int) -> None:
-        """Count a summary that did not help as a failure: the next one would not help either."""
-        self._failures = self._failures + 1 if after > before * HELPFUL_SHARE else 0
 
 
 def record(compacted: Compacted, session: Session) -> Recorded:

@@ -83,7 +83,8 @@ def lines_at(path: Path) -> Iterator[tuple[int, bytes]]:
                     yield at, line.rstrip(b"\r\n")
                     at += len(line)
                 else:
-                    _skip_line(file)
+                    while (part := file.readline(_CHUNK_BYTES)) and not part.endswith(b"\n"):
+                        pass
                     at = file.tell()
     except OSError as error:
         raise DiskError(
@@ -129,7 +130,8 @@ def last_summary(path: Path) -> LastSummary | None:
         with path.open("rb") as file:
             end = file.seek(0, os.SEEK_END)
             while (at := _find_before(file, _BOUNDARY, end)) is not None:
-                start = _line_start(file, at)
+                line_end = _find_before(file, b"\n", at)
+                start = 0 if line_end is None else line_end + 1
                 file.seek(start)
                 line = decode(file.readline(LINE_LIMIT_BYTES).rstrip(b"\r\n"))
                 if line is not None and line.subtype == "compact_boundary" and line.uuid and not line.isSidechain:
@@ -139,11 +141,6 @@ def last_summary(path: Path) -> LastSummary | None:
     except OSError:
         return None  # reading the lines reports the error
     return None
-
-
-def _line_start(file: BinaryIO, at: int) -> int:
-    line_end = _find_before(file, b"\n", at)
-    return 0 if line_end is None else line_end + 1
 
 
 def _find_before(file: BinaryIO, mark: bytes, end: int) -> int | None:
@@ -189,8 +186,3 @@ def _decode_loosely(data: bytes) -> Line | None:
         return _decoder().decode(json.dumps(json.loads(data), ensure_ascii=False).encode("utf-8", "replace"))
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
-
-
-def _skip_line(file: BinaryIO) -> None:
-    while (part := file.readline(_CHUNK_BYTES)) and not part.endswith(b"\n"):
-        pass

@@ -63,7 +63,10 @@ class Planner:
             replies = _ask_user(answer.texts)
             if replies is None:
                 self.unanswered = list(answer.texts)
-                return self._wait()
+                for question in self.unanswered:
+                    say(f"question: {question}")
+                say("no plan was written: the questions were not answered. With --no-questions the agent decides.")
+                return WAITING
             rounds -= 1
             self.may_ask = rounds > 0
             prompt = drafting.answers_prompt(answer.texts, replies, may_ask=self.may_ask)
@@ -120,12 +123,6 @@ class Planner:
         self.fault = fault
         say(f"no plan was written: {fault}")
         return FAILED
-
-    def _wait(self) -> int:
-        for question in self.unanswered:
-            say(f"question: {question}")
-        say("no plan was written: the questions were not answered. With --no-questions the agent decides.")
-        return WAITING
 
 
 def _ask_user(questions: tuple[str, ...]) -> list[str] | None:

@@ -60,7 +60,10 @@ async def stage_work(context: RunContext) -> str:
 @asynccontextmanager
 async def fixed_tree(context: RunContext) -> AsyncIterator[CheckedTree]:
     """Fix the tree of a working copy while checks run in it."""
-    stem = _stem(context)
+    # Return the path prefix of the lock, note and index for checks in this working copy.
+    folder = disk.make_private_folder(context.run_folder)
+    key = hashlib.sha256(str(context.folder).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    stem = folder / f"bridle-checks-{key}"
     lock = await asyncio.to_thread(
         FileLock.hold, stem.with_suffix(".lock"), holder=f"checks of {context.run}", wait_seconds=LOCK_SECONDS
     )
@@ -134,10 +137,3 @@ def _read_head(context: RunContext) -> str | None:
     if own is None or not (head := Path(own, "HEAD")).is_file():
         return None
     return disk.read_bounded(head, _HEAD_LIMIT_BYTES).decode("utf-8", "replace").strip()
-
-
-def _stem(context: RunContext) -> Path:
-    """Return the path prefix of the lock, note and index for checks in this working copy."""
-    folder = disk.make_private_folder(context.run_folder)
-    key = hashlib.sha256(str(context.folder).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    return folder / f"bridle-checks-{key}"

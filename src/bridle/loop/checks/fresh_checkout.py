@@ -68,7 +68,10 @@ async def checkout(context: RunContext, tree: str, *, task: str) -> AsyncIterato
             failed = await _create(context, inside, copy, tree, task)
         copy_user_check(context.workspace, copy.folder)
         yield Checkout(inside, failed)
-        await _remove_old(context, root, name)
+        # Remove all checkouts but the last used ones.
+        notes = sorted(root.glob(f"{PREFIX}*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in [note for note in notes if note.stem != name][KEPT_CHECKOUTS - 1 :]:
+            await _remove_if_unused(context.git, root, path.stem)
     finally:
         lock.release()
 
@@ -168,13 +171,6 @@ def _read_stamps(folder: Path) -> dict[str, list[int]]:
         status = os.lstat(folder / name)
         stamps[name] = [status.st_size, status.st_mtime_ns, stat.S_IMODE(status.st_mode), status.st_ino]
     return stamps
-
-
-async def _remove_old(context: RunContext, root: Path, name: str) -> None:
-    """Remove all checkouts but the last used ones."""
-    notes = sorted(root.glob(f"{PREFIX}*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in [note for note in notes if note.stem != name][KEPT_CHECKOUTS - 1 :]:
-        await _remove_if_unused(context.git, root, path.stem)
 
 
 async def _remove_if_unused(git: Git, root: Path, name: str) -> bool:

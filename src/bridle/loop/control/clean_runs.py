@@ -74,7 +74,7 @@ def find_old(top: Path, runs: Path, *, before: float) -> OldItems:
     """Find what was last changed before a moment."""
     known = list(_runs(runs))
     old = tuple(run for run in known if run.changed_at < before)
-    spans = [(_created(run.path), run.changed_at) for run in known if run not in old]
+    spans = [(os.lstat(run.path / layout.RUN_FILE).st_mtime, run.changed_at) for run in known if run not in old]
     logs = tuple(
         log
         for log in _logs(top)
@@ -98,7 +98,10 @@ async def remove(old: OldItems, git: Git | None) -> Cleaned:
     for leftover in old.leftovers:
         _remove_tree(leftover)
     for log in old.logs:
-        _remove_file(log.path)
+        try:
+            log.path.unlink(missing_ok=True)
+        except OSError as error:
+            raise DiskError(f"cannot remove {log.path}: {error.strerror}", remedy="Remove it manually.") from error
     if git is not None:
         await remove_all(git, gone)
         await _remove_refs(git, gone)
@@ -110,10 +113,6 @@ def _runs(folder: Path) -> Iterator[OldItem]:
         if not path.name.startswith(".") and _is_folder(path) and (path / layout.RUN_FILE).is_file():
             sizes = list(_sizes(path))
             yield OldItem(path, max((changed for changed, _ in sizes), default=0.0), sum(size for _, size in sizes))
-
-
-def _created(run: Path) -> float:
-    return os.lstat(run / layout.RUN_FILE).st_mtime
 
 
 def _logs(top: Path) -> Iterator[OldItem]:
@@ -169,13 +168,6 @@ def _remove_tree(folder: Path) -> None:
         shutil.rmtree(folder)
     except OSError as error:
         raise DiskError(f"cannot remove {folder}: {error.strerror}", remedy="Remove it manually.") from error
-
-
-def _remove_file(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise DiskError(f"cannot remove {path}: {error.strerror}", remedy="Remove it manually.") from error
 
 
 async def _remove_refs(git: Git, runs: Iterable[str]) -> None:

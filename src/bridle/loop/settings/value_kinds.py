@@ -108,7 +108,11 @@ def _read_text(value: object) -> str:
         raise ValueError(f"got {shown(value)}")
     if not value.strip():
         raise ValueError("got an empty text")
-    return _without_controls(value.strip())
+    text = value.strip()
+    control = _CONTROL.search(text)
+    if control:
+        raise ValueError(f"got the control character {control.group()!r} in it")
+    return text
 
 
 def _read_texts(value: object) -> tuple[str, ...]:
@@ -140,13 +144,6 @@ def _read_duration(value: object) -> float:
 
 def _at_most(value: float) -> str:
     return f" (the largest value is {_LARGEST})" if value > _LARGEST else ""
-
-
-def _without_controls(text: str) -> str:
-    control = _CONTROL.search(text)
-    if control:
-        raise ValueError(f"got the control character {control.group()!r} in it")
-    return text
 
 
 def shown(value: object) -> str:

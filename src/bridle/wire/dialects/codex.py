@@ -46,11 +46,15 @@ class Codex(DialectDecoder):
                 self._session = self._session or line.thread_id
                 return [self._init(raw, line.thread_id)]
             case "turn.started":
-                return self._turn_started(value, raw)
+                self._in_turn = True
+                self._error = self._retry = None
+                return (self._missing_init(raw) if self._results else []) or [build_events.ignored_line(value, raw)]
             case "turn.completed":
                 return self._turn_completed(line, raw)
             case "turn.failed":
-                return self._turn_failed(line, raw)
+                message = (line.error.message if isinstance(line.error, Error) else line.error) or self._error
+                self._in_turn, self._error, self._retry = False, None, None
+                return [*self._missing_init(raw), self._failed(message, raw)]
             case "error":
                 return self._stream_error(line.message or "", value, raw)
             case "item.started" | "item.updated" | "item.completed":
@@ -81,11 +85,6 @@ class Codex(DialectDecoder):
         """Return an init if the next result has none: as with Claude Code, so that the tokens of turns add up."""
         return [self._init(raw, self._session)] if self._inits <= self._results else []
 
-    def _turn_started(self, value: JsonObject, raw: bytes) -> list[Event]:
-        self._in_turn = True
-        self._error = self._retry = None
-        return (self._missing_init(raw) if self._results else []) or [build_events.ignored_line(value, raw)]
-
     def _turn_completed(self, line: Line, raw: bytes) -> list[Event]:
         recovered: list[Event] = []
         if self._error is not None:
@@ -103,11 +102,6 @@ class Codex(DialectDecoder):
             permission_denials=self._denials or None,
         )
         return [*recovered, *events, result]
-
-    def _turn_failed(self, line: Line, raw: bytes) -> list[Event]:
-        message = (line.error.message if isinstance(line.error, Error) else line.error) or self._error
-        self._in_turn, self._error, self._retry = False, None, None
-        return [*self._missing_init(raw), self._failed(message, raw)]
 
     def _failed(self, message: str | None, raw: bytes, *, terminal_reason: str | None = None) -> Result:
         self._results += 1

@@ -64,7 +64,9 @@ def _keys(kind: type[msgspec.Struct]) -> list[tuple[str, bytes]]:
 def _value(item: Any) -> bytes:
     match item:
         case msgspec.Raw():
-            return _verbatim(item)
+            # Return the bytes as they are, re-encoded only if they contain newlines, which would end the line.
+            data = bytes(item)
+            return to_bytes(from_json(item)) if b"\n" in data else data
         case Message():
             return b"{" + b",".join(_pairs(item, Message.always)) + b"}"
         case Usage():
@@ -77,12 +79,6 @@ def _value(item: Any) -> bytes:
             return b"[" + b",".join(map(_value, item)) + b"]"
         case _:
             return to_bytes(item)
-
-
-def _verbatim(raw: msgspec.Raw) -> bytes:
-    """Return the bytes as they are, re-encoded only if they contain newlines, which would end the line."""
-    data = bytes(raw)
-    return to_bytes(from_json(raw)) if b"\n" in data else data
 
 
 def _usage_pairs(usage: Usage) -> list[bytes]:

@@ -187,14 +187,10 @@ def _id(alias: Alias, environment: Mapping[str, str]) -> str:
     return next((environment[name] for name in alias.variables if environment.get(name)), alias.id)
 
 
-def _may_be_wide(environment: Mapping[str, str]) -> bool:
-    return not is_on(environment, "CLAUDE_CODE_DISABLE_1M_CONTEXT")
-
-
 def _model(name: str, environment: Mapping[str, str], *, wide: bool) -> Model:
     """Return the model of an id, which may have the suffix for the large window."""
     bare = name.removesuffix(WIDE)
-    wide = (wide or bare != name) and _may_be_wide(environment)
+    wide = (wide or bare != name) and not is_on(environment, "CLAUDE_CODE_DISABLE_1M_CONTEXT")
     kind = _kind(bare)
     return Model(
         id=bare,

@@ -59,9 +59,13 @@ class Assembly:
         after: list[AnswerPiece] = []
         match kind:
             case "message_start" if not self.has_begun:
-                before = self._begin(frame)
+                self.has_begun = True
+                message = _dict(frame, "message")
+                self.usage = _dict(message, "usage")
+                before = [AnswerStarted({**message, "content": []}, self._request_id)]
             case "content_block_start":
-                self._start_block(frame)
+                self.has_content = True
+                self._open[_index(frame)] = _Block(_dict(frame, "content_block"))
             case "content_block_delta":
                 before = self._add(frame)
             case "content_block_stop":
@@ -78,16 +82,6 @@ class Assembly:
         """Return the last piece of a complete answer."""
         self.has_ended = True
         return _finished(self._stop, self.usage)
-
-    def _begin(self, frame: JsonObject) -> list[AnswerPiece]:
-        self.has_begun = True
-        message = _dict(frame, "message")
-        self.usage = _dict(message, "usage")
-        return [AnswerStarted({**message, "content": []}, self._request_id)]
-
-    def _start_block(self, frame: JsonObject) -> None:
-        self.has_content = True
-        self._open[_index(frame)] = _Block(_dict(frame, "content_block"))
 
     def _add(self, frame: JsonObject) -> list[AnswerPiece]:
         block = self._open.get(_index(frame))

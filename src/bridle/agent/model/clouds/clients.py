@@ -162,7 +162,10 @@ def _request_error(error: Exception, *, has_begun: bool) -> RequestError | None:
     import anthropic
 
     if isinstance(error, anthropic.APIStatusError):
-        return _from_status(error)
+        headers = {name.lower(): value for name, value in error.response.headers.items()}
+        failure = from_status(error.status_code, headers, error.body, str(error.message), now=time.time())
+        # With a status below 400 it is an error event in the stream.
+        return replace(failure, kind="stream", status=None) if error.status_code < 400 else failure
     if isinstance(error, anthropic.APITimeoutError):
         return RequestError("slow", "the cloud did not answer in time")
     if isinstance(error, anthropic.APIConnectionError):
@@ -173,13 +176,6 @@ def _request_error(error: Exception, *, has_begun: bool) -> RequestError | None:
     if library in ("botocore", "boto3", "google") or "credential" in str(error).lower():
         return RequestError("credential", f"no credentials for the cloud: {error}")
     return RequestError("not_json", f"the answer is not JSON: {error}") if isinstance(error, ValueError) else None
-
-
-def _from_status(error: Any) -> RequestError:
-    headers = {name.lower(): value for name, value in error.response.headers.items()}
-    failure = from_status(error.status_code, headers, error.body, str(error.message), now=time.time())
-    # With a status below 400 it is an error event in the stream.
-    return replace(failure, kind="stream", status=None) if error.status_code < 400 else failure
 
 
 def _connection_kind(error: Exception) -> str:

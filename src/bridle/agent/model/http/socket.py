@@ -58,7 +58,9 @@ class Connection(asyncio.Protocol):
         if self._received:
             data = bytes(self._received)
             self._received.clear()
-            self._resume()
+            if self._reading_paused and self._transport is not None and not self._ended:
+                self._transport.resume_reading()
+                self._reading_paused = False
             return data
         if self._error is not None:
             raise NetworkError(f"the connection was lost: {self._error}", kind="reset") from self._error
@@ -138,11 +140,6 @@ class Connection(asyncio.Protocol):
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
-
-    def _resume(self) -> None:
-        if self._reading_paused and self._transport is not None and not self._ended:
-            self._transport.resume_reading()
-            self._reading_paused = False
 
 
 async def open_connection(

@@ -200,7 +200,10 @@ class _Judge:
         if (touches is None or touches.objection) and changes is not None:
             touches = changes
             if not accepts and changes.objection is None:
-                return self._changes_unasked(command, changes)
+                # Name the first path as the reason, in a mode that accepts no edits.
+                first = (*changes.removes, *changes.reads, *changes.writes)[0]
+                resolved = resolve(first.value or "", self._start, self._policy.home)
+                return [self._path_problem(command, resolved or first.text, "write")]
         if touches is None:
             return [self._no_rule(command)]
         if touches.objection is not None:
@@ -210,12 +213,6 @@ class _Judge:
         if touches.is_git and is_bare_repository(self._start):
             return [Problem(command.text, denial_messages.GIT_ELSEWHERE)]
         return self._paths(command, touches)
-
-    def _changes_unasked(self, command: Command, changes: Touches) -> list[Problem]:
-        """Name the first path as the reason, in a mode that accepts no edits."""
-        first = (*changes.removes, *changes.reads, *changes.writes)[0]
-        resolved = resolve(first.value or "", self._start, self._policy.home)
-        return [self._path_problem(command, resolved or first.text, "write")]
 
     def _paths(self, command: Command, touches: Touches) -> list[Problem]:
         problems: list[Problem] = []

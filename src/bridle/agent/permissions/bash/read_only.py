@@ -162,7 +162,10 @@ def _find(words: Sequence[Word]) -> Touches | None:
         if value in _words(read_only_table.FIND_TEXT):
             continue
         if value not in _words(read_only_table.FIND_WITH_TEXT) | read_only_table.FIND_WITH_PATH:
-            return _find_objection(value)
+            if not re.match(r"-(?:exec|ok|delete|fprint|fls|files0-from)", value):
+                return None
+            why = "executes commands or modifies files — cannot be auto-allowed by a Bash(find:*) prefix rule"
+            return Touches(objection=f"find with '{value}' {why}")
         if place >= len(words) or not words[place].is_plain:
             return None
         if value in read_only_table.FIND_WITH_PATH:
@@ -170,13 +173,6 @@ def _find(words: Sequence[Word]) -> Touches | None:
         place += 1
     follows = any(word.value in read_only_table.FOLLOWING["find"] for word in words)
     return Touches(reads=tuple(reads) or _HERE, follows=follows)
-
-
-def _find_objection(action: str) -> Touches | None:
-    if not re.match(r"-(?:exec|ok|delete|fprint|fls|files0-from)", action):
-        return None
-    why = "executes commands or modifies files — cannot be auto-allowed by a Bash(find:*) prefix rule"
-    return Touches(objection=f"find with '{action}' {why}")
 
 
 def _git(words: Sequence[Word]) -> Touches | None:

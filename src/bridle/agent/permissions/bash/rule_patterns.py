@@ -69,7 +69,7 @@ def could_match(pattern: Pattern, words: Sequence[Word]) -> bool:
     """Return whether the pattern could match this command, depending on its unknown words."""
     if all(word.is_plain for word in words):
         return False  # known words were compared already
-    pieces = ["*" if not word.is_plain else _escape(word.value or "") for word in words]
+    pieces = ["*" if not word.is_plain else (word.value or "").replace("*", "\\*") for word in words]
     text = _BETWEEN.join(pieces)
     if len(text) > _COMPARED_CHARACTERS or len(pattern.glob) > _COMPARED_CHARACTERS:
         return True
@@ -96,10 +96,6 @@ def _has_star(word: str) -> bool:
 
 def _regex(word: str) -> str:
     return ".*".join(re.escape(part.replace("\0", "*")) for part in word.replace("\\*", "\0").split("*"))
-
-
-def _escape(value: str) -> str:
-    return value.replace("*", "\\*")
 
 
 def _tokens(glob: str) -> list[str]:

@@ -104,7 +104,10 @@ def _lines(
             name, carried, is_gap = carried + path, b"", False
             groups.setdefault(name, []).append(_line(name, rest, folder, is_only=name == only, numbers=numbers))
     shown = [groups[name] for name in sorted(groups) if not is_hidden(os.fsdecode(name))]
-    return _joined(shown, has_gaps=has_gaps)
+    joined: list[str] = []
+    for group in shown:
+        joined += ["--", *group] if joined and has_gaps else group
+    return joined
 
 
 def _line(name: bytes, rest: bytes, folder: Path, *, is_only: bool, numbers: bool) -> str:
@@ -119,13 +122,6 @@ def _line(name: bytes, rest: bytes, folder: Path, *, is_only: bool, numbers: boo
 
 def _text(line: bytes) -> str:
     return line.decode("utf-8", "replace").removesuffix("\r")
-
-
-def _joined(groups: list[list[str]], *, has_gaps: bool) -> list[str]:
-    joined: list[str] = []
-    for group in groups:
-        joined += ["--", *group] if joined and has_gaps else group
-    return joined
 
 
 def _latest_first(path: str) -> tuple[float, str]:

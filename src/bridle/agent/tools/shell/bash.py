@@ -15,7 +15,7 @@ from bridle.agent.tools.shell import exit_codes
 from bridle.agent.tools.shell.background import BackgroundTask, BackgroundTasks, new_task_id
 from bridle.agent.tools.shell.limits import CommandLimits
 from bridle.agent.tools.shell.output_spool import KEPT_LIMIT_BYTES, OutputSpool
-from bridle.agent.tools.shell.running_command import CommandEnd, RunningCommand
+from bridle.agent.tools.shell.running_command import CommandEnd
 from bridle.agent.tools.shell.shell import Shell
 from bridle.errors import ProcessError
 
@@ -102,7 +102,11 @@ class Bash:
                 return _in_background(self._background.adopt(running, command, **ids))
             await running.end()
         except BaseException:
-            await _abandon(running)
+            # End a command whose call was cancelled, and remove its output file.
+            try:
+                await running.end()
+            finally:
+                running.spool.discard()
             raise
         return _failure(TERMINATED, spool, f"Command timed out after {shown_output.format_duration(seconds)}")
 
@@ -128,14 +132,6 @@ class Bash:
         text = head if spool.is_held else shown_output.persisted_output(head, _describe_saved(spool))
         content = "\n".join(part for part in (text, note.strip()) if part) or shown_output.NO_OUTPUT
         return ToolResult(content, detail=detail, names_success=True)
-
-
-async def _abandon(running: RunningCommand) -> None:
-    """End a command whose call was cancelled, and remove its output file."""
-    try:
-        await running.end()
-    finally:
-        running.spool.discard()
 
 
 def _in_background(task: BackgroundTask) -> ToolResult:

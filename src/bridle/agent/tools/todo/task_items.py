@@ -97,10 +97,7 @@ class TaskItems:
 
     def open_blockers(self, item: TaskItem) -> list[str]:
         """Return the ids of the tasks that this one still waits for."""
-        return [other for other in item.blocked_by if other in self._items and not self._is_completed(other)]
-
-    def _is_completed(self, item_id: str) -> bool:
-        return self._items[item_id].status == "completed"
+        return [other for other in item.blocked_by if other in self._items and self._items[other].status != "completed"]
 
     def _others(self, item: TaskItem, ids: Iterable[str]) -> list[TaskItem]:
         others = (self._items.get(item_id) for item_id in ids)

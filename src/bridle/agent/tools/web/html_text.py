@@ -80,7 +80,10 @@ class _Reader(HTMLParser):
             if self._hidden_depth == 0:
                 self._hidden = None
         elif tag == "a" and self._links:
-            self._end_link()
+            href, line, start = self._links.pop()
+            label = self._lines[-1][start:].strip()
+            if label and line == len(self._lines) and href and not href.startswith(("#", "javascript:")):
+                self._lines[-1] = f"{self._lines[-1][:start]}[{label}]({href})"
         elif tag in _BLOCKS:
             self._end_block(tag)
 
@@ -119,12 +122,6 @@ class _Reader(HTMLParser):
             self._preformatted -= 1
             self._lines[-1:] = [*filter(None, self._lines[-1:]), "```"]
         self._break(is_wide=tag not in ("li", "tr", "dd", "dt"))
-
-    def _end_link(self) -> None:
-        href, line, start = self._links.pop()
-        label = self._lines[-1][start:].strip()
-        if label and line == len(self._lines) and href and not href.startswith(("#", "javascript:")):
-            self._lines[-1] = f"{self._lines[-1][:start]}[{label}]({href})"
 
     def _break(self, *, is_wide: bool) -> None:
         if self._lines[-1]:

@@ -64,7 +64,8 @@ def install(*, chosen: str | None, scope: str | None, as_json: bool) -> int:
     if as_json:
         _print({"folder": str(folder), "python": origin.python, "version": origin.version, "enable": steps}, changes)
         return 0
-    _show_kept_files(folder, changes)
+    for name in changes.kept:
+        show(f"{folder / name} was changed; the changed copy is kept as {name}.yours")
     show(f"{folder}: the plugin of Bridle {origin.version} is installed")
     for step in steps:
         show(f"  {step['what']}:\n    {step['command']}" if "command" in step else f"  {step['what']}.")
@@ -194,11 +195,6 @@ def _steps(folder: Path, scope: str | None, *, is_loaded: bool) -> list[dict[str
     steps = [*steps, {"what": "For one session", "command": f"claude --plugin-dir {place}"}]
     steps += [] if is_loaded else [{"what": "For every session", "command": add}]
     return [*steps, {"what": f"{block_cap(os.environ)}; the run stays and can be resumed"}]
-
-
-def _show_kept_files(folder: Path, changes: Changes) -> None:
-    for name in changes.kept:
-        show(f"{folder / name} was changed; the changed copy is kept as {name}.yours")
 
 
 def _print(document: dict[str, Any], changes: Changes) -> None:

@@ -94,7 +94,9 @@ async def _serve(script: Script, *, port: int, host: str, record: Path | None, a
     async with stage:
         document = {"url": stage.url, "port": stage.port, "pid": os.getpid()}
         click.echo(json.dumps(document) if as_json else stage.url)
-        _print_usage(stage.url)
+        _say("Ready. Point an agent at it:")
+        _say(f"  ANTHROPIC_BASE_URL={stage.url} ANTHROPIC_API_KEY=dummy claude -p 'hello'")
+        _say("Ctrl-C stops it.")
         stopped = asyncio.create_task(stop.wait())
         broken = asyncio.create_task(stage.broken())
         await asyncio.wait({stopped, broken}, return_when=asyncio.FIRST_COMPLETED)
@@ -107,9 +109,3 @@ def _say(line: str) -> None:
     from bridle.views.terminal.escape_controls import escape_unprintable
 
     click.echo(escape_unprintable(line), err=True)  # it may contain a client's text
-
-
-def _print_usage(url: str) -> None:
-    _say("Ready. Point an agent at it:")
-    _say(f"  ANTHROPIC_BASE_URL={url} ANTHROPIC_API_KEY=dummy claude -p 'hello'")
-    _say("Ctrl-C stops it.")
