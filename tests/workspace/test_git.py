@@ -12,7 +12,7 @@ from bridle.errors import GitError, UsageError
 from bridle.workspace import worktree
 from bridle.workspace.commit import commit, message
 from bridle.workspace.git import Git, check_branch
-from bridle.workspace.merge import Conflicts, Merged, merge
+from bridle.workspace.merge import Conflicts, merged_tree
 from tests.workspace.fixtures.repositories import git, make_repository, read_tree, write
 
 
@@ -81,45 +81,23 @@ def two_sides(folder: Path, ours: dict[str, str | bytes], theirs: dict[str, str 
     return repo
 
 
-def test_a_merge_brings_both_sides_together(tmp_path: Path) -> None:
+def test_a_merged_tree_has_both_sides(tmp_path: Path) -> None:
     repo = two_sides(tmp_path / "r", {"ours": "o"}, {"theirs": "t"})
-    done = asyncio.run(merge(repo, "other", "merge it\n"))
-    assert isinstance(done, Merged)
-    assert {"ours", "theirs"} <= set(read_tree(repo.folder))
+    tree = asyncio.run(merged_tree(repo, "main", "other"))
+    assert isinstance(tree, str)
+    assert {"ours", "theirs"} <= set(git(repo.folder, "ls-tree", "--name-only", tree).split())
     assert git(repo.folder, "status", "--porcelain").strip() == ""
-    assert len(git(repo.folder, "log", "-1", "--format=%P").split()) == 2
-    assert git(repo.folder, "symbolic-ref", "--short", "HEAD").strip() == "main"
-    assert asyncio.run(merge(repo, "other", "again\n")) == Merged(done.commit, was_needed=False)
 
 
 def test_conflicts_are_reported_and_nothing_is_touched(tmp_path: Path) -> None:
     repo = two_sides(tmp_path / "r", {"a.txt": "ours\n", "sub/b.txt": "o\n"}, {"a.txt": "theirs\n", "sub/b.txt": "t\n"})
     before, head = read_tree(repo.folder), git(repo.folder, "rev-parse", "HEAD")
-    done = asyncio.run(merge(repo, "other", "m\n"))
+    done = asyncio.run(merged_tree(repo, "main", "other"))
     assert isinstance(done, Conflicts)
     assert sorted(done.paths) == ["a.txt", "sub/b.txt"]
     assert "CONFLICT" in done.details
     assert (read_tree(repo.folder), git(repo.folder, "rev-parse", "HEAD")) == (before, head)
     assert git(repo.folder, "status", "--porcelain").strip() == ""
-
-
-def test_a_file_in_the_way_stops_a_merge_before_anything(tmp_path: Path) -> None:
-    repo = two_sides(tmp_path / "r", {}, {"theirs": "t"})
-    write(repo.folder, {"theirs": "mine, not committed"})
-    head = git(repo.folder, "rev-parse", "HEAD")
-    with pytest.raises(GitError, match="would overwrite an untracked file"):
-        asyncio.run(merge(repo, "other", "m\n"))
-    assert git(repo.folder, "rev-parse", "HEAD") == head
-    assert (repo.folder / "theirs").read_text() == "mine, not committed"
-
-
-def test_a_working_copy_with_changes_is_not_merged_into(tmp_path: Path) -> None:
-    repo = two_sides(tmp_path / "r", {}, {"theirs": "t"})
-    write(repo.folder, {"a.txt": "changed"})
-    with pytest.raises(UsageError, match="uncommitted changes"):
-        asyncio.run(merge(repo, "other", "m\n"))
-    with pytest.raises(UsageError, match="no commit"):
-        asyncio.run(merge(repo, "nowhere", "m\n"))
 
 
 def test_worktrees_come_and_go_and_those_of_others_stay(tmp_path: Path) -> None:

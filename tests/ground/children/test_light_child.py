@@ -123,7 +123,7 @@ def test_a_program_that_is_not_there_is_reported() -> None:
 
 def test_the_end_is_noticed_where_the_system_does_not_tell_it(monkeypatch: pytest.MonkeyPatch) -> None:
     # Stands for a system without process descriptors, which this machine is not.
-    monkeypatch.setattr("bridle.ground.children.exit_watch._open_handle", lambda pid: None)
+    monkeypatch.setattr("bridle.ground.children.exit_watch.open_handle", lambda pid: None)
 
     async def story() -> None:
         chunks: list[bytes] = []

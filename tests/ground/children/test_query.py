@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import time
 from pathlib import Path
@@ -10,17 +11,18 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import ProcessError
-from bridle.ground.children import query as module
+from bridle.ground.children import exit_watch
 from bridle.ground.children.query import QueryResult, query
 
 HANG_SECONDS = 60.0
 
 
-@pytest.fixture(params=["pidfd", "asyncio"], autouse=True)
+@pytest.fixture(params=["pidfd", "polled"], autouse=True)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every test runs in both ways; kernels without pidfd have the second one alone."""
-    if request.param == "asyncio":
-        monkeypatch.setattr(module, "_has_descriptors", lambda: False)
+    """Every test runs in both ways; kernels without pidfd and files in memory have the second one alone."""
+    if request.param == "polled":
+        monkeypatch.setattr(exit_watch, "open_handle", lambda pid: None)
+        monkeypatch.delattr(os, "memfd_create", raising=False)
 
 
 def _run(

@@ -142,15 +142,6 @@ class Child:
             return None
         return self.exit_code
 
-    async def drain(self, *, limit_seconds: float) -> None:
-        """Read standard output to its end, for the callback alone; stop at the limit."""
-        try:
-            async with asyncio.timeout(limit_seconds):
-                while await self.read() is not None:
-                    pass
-        except TimeoutError:
-            self._pump.finish()
-
     async def stop(self, *, timeouts: StopTimeouts) -> None:
         """End the child in steps, then its descendants; its output can still be read."""
         for step, seconds in self._steps(timeouts):

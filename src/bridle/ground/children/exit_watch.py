@@ -23,7 +23,7 @@ class ExitWatch:
         self._lock = threading.Lock()
         self._is_reaped = False
         self.exit_code: int | None = None
-        self.fd = _open_handle(process.pid)
+        self.fd = open_handle(process.pid)
         """A pidfd, readable once the child has ended; None where the system has none."""
 
     def poll(self) -> int | None:
@@ -81,7 +81,8 @@ class ExitWatch:
         return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
 
 
-def _open_handle(pid: int) -> int | None:
+def open_handle(pid: int) -> int | None:
+    """Return a pidfd, readable once the process has ended; None where the system has none."""
     try:
         return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
     except OSError:  # an old kernel, or one that forbids it
