@@ -157,10 +157,6 @@ def test_it_is_due_when_the_window_fills(environment: dict[str, str], tokens: in
     assert Compactor(environment).is_due(tokens, long_talk(), WINDOW) is is_due
 
 
-def test_it_is_not_due_if_the_environment_disables_it() -> None:
-    assert not Compactor({}, is_on=False).is_due(199_000, long_talk(), WINDOW)
-
-
 def test_it_is_not_due_if_instructions_fill_the_window() -> None:
     assert not Compactor({}).is_due(199_000, TALK, WINDOW)
     assert not Compactor({}).is_due(199_000, [user(LONG * 10)], WINDOW)

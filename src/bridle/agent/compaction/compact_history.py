@@ -76,9 +76,8 @@ class NotCompacted(msgspec.Struct, frozen=True):
 class Compactor:
     """Decides when to compact, and compacts. Repeated failures disable it for the session."""
 
-    def __init__(self, environment: Mapping[str, str], *, dropped_tokens: int = 0, is_on: bool = True) -> None:
-        disabled = any(_is_set(environment, name) for name in ("DISABLE_COMPACT", "DISABLE_AUTO_COMPACT"))
-        self._is_on = is_on and not disabled
+    def __init__(self, environment: Mapping[str, str], *, dropped_tokens: int = 0) -> None:
+        self._is_on = not any(_is_set(environment, name) for name in ("DISABLE_COMPACT", "DISABLE_AUTO_COMPACT"))
         self._percent = _percent(environment)
         self._dropped = dropped_tokens
         self._failures = 0

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.tools.files.known_files import FileMemory
 from tests.agent.fixtures.file_tool_calls import FileToolCalls
 from tests.agent.fixtures.unprivileged import unprivileged
 
@@ -29,14 +28,6 @@ def test_what_was_written_by_a_call_is_shown_when_asked_for(tmp_path: Path) -> N
     desk = FileToolCalls(tmp_path)
     desk.call("Write", file_path="a.txt", content="x\n")
     assert desk.text("Read", file_path="a.txt") == "1\tx\n2\t"
-
-
-def test_a_memory_made_of_an_older_one_knows_the_same(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("x\n")
-    desk = FileToolCalls(tmp_path)
-    desk.call("Read", file_path="a.txt")
-    later = FileToolCalls(tmp_path, FileMemory(desk.memory.entries()))
-    assert not later.call("Edit", file_path="a.txt", old_string="x", new_string="y").is_error
 
 
 def test_a_sparse_file_of_100_megabytes_is_refused_with_advice_and_not_read(tmp_path: Path) -> None:

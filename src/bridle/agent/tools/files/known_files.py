@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -37,8 +36,8 @@ class KnownFile(msgspec.Struct, frozen=True):
 class FileMemory:
     """The known state of each file. Used from worker threads; each method is atomic."""
 
-    def __init__(self, known: Iterable[KnownFile] = ()) -> None:
-        self._known = {entry.path: entry for entry in known}
+    def __init__(self) -> None:
+        self._known: dict[str, KnownFile] = {}
         self._locks: dict[str, threading.Lock] = {}
 
     def remember(self, entry: KnownFile) -> None:
@@ -51,10 +50,6 @@ class FileMemory:
 
     def forget(self, path: Path) -> None:
         self._known.pop(canonical_path(path), None)
-
-    def entries(self) -> tuple[KnownFile, ...]:
-        """Return all states, oldest first; FileMemory accepts them."""
-        return tuple(self._known.values())
 
     def lock(self, path: Path) -> threading.Lock:
         """Return the lock of a file; the calls of a turn run concurrently."""

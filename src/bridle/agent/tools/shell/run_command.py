@@ -52,7 +52,6 @@ class Command:
         cwd: Path,
         environment: Mapping[str, str],
         tokens: tuple[str, str],
-        preamble: str,
         on_folder: Callable[[str], bool],
         on_left: Callable[[LightChild], None],
     ) -> None:
@@ -67,9 +66,8 @@ class Command:
         body, long = _body(command)
         self._note, theirs = os.pipe()
         keep = (theirs,) if long is None else (theirs, long)
-        spawn = Spawn(
-            (*shell, _script(preamble, body, theirs, keep)), cwd, _with_session(environment, tokens[0]), tokens[1]
-        )
+        script = _script(body, theirs, keep)
+        spawn = Spawn((*shell, script), cwd, _with_session(environment, tokens[0]), tokens[1])
         try:
             self._console = light_child.start(spawn, on_chunk=spool.add, keep=keep)
         except BaseException:
@@ -152,9 +150,8 @@ def _quote(text: str) -> str:
     return "$'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'"
 
 
-def _script(preamble: str, body: str, note: int, keep: Sequence[int]) -> str:
+def _script(body: str, note: int, keep: Sequence[int]) -> str:
     """Return the script that runs the command and, if it succeeds, reports its directory."""
-    first = f"eval {_quote(preamble)}; " if preamble else ""
     # Our descriptors are closed while the command runs: none of its descendants can hold them.
     shut = " ".join(f"{fd}>&-" for fd in keep)
-    return f"{first}eval {body} {shut}\ncase $? in 0) builtin pwd -P >&{note} 2>/dev/null; exit 0;; *) exit;; esac"
+    return f"eval {body} {shut}\ncase $? in 0) builtin pwd -P >&{note} 2>/dev/null; exit 0;; *) exit;; esac"

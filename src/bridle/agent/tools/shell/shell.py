@@ -23,13 +23,11 @@ class Shell:
         environment: Mapping[str, str],
         session_id: str,
         folders: Sequence[Path] = (),
-        preamble: str = "",
     ) -> None:
-        """Allow `folders` beside the project; run the shell text `preamble` before each command."""
+        """Allow `folders` beside the project."""
         self.project = project
         self.cwd = project
         """The directory of the next command."""
-        self.preamble = preamble
         self._folders = [Path(os.path.realpath(folder)) for folder in (project, *folders)]
         self._environment = _environment(environment, session_id)
         self._token = os.urandom(16).hex()
@@ -56,7 +54,6 @@ class Shell:
             cwd=self.cwd,
             environment=self._environment,
             tokens=(self._token, f"{self._token}-{self._count}"),
-            preamble=self.preamble,
             on_folder=self._move,
             on_left=self._keep,
         )

@@ -16,9 +16,9 @@ _METADATA = {"type": "object", "propertyNames": {"type": "string"}, "additionalP
 _NOT_FOUND = "Task not found"
 
 
-def task_list_tools(items: TaskItems | None = None) -> list[Tool]:
+def task_list_tools() -> list[Tool]:
     """Return the four tools of one list."""
-    items = items or TaskItems()
+    items = TaskItems()
     return [TaskCreate(items), TaskGet(items), TaskList(items), TaskUpdate(items)]
 
 
