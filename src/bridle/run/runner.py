@@ -266,7 +266,7 @@ class AgentRun:
         try:
             return FileLock.hold(path, holder=holder)
         except LockHeld as error:
-            if not isinstance(error.payload, Holder) or _is_alive(error.payload.pid):
+            if not isinstance(error.payload, Holder) or census.is_alive(error.payload.pid):
                 raise
         self._say("the last run here was killed; waiting for the end of its agent")
         return await asyncio.to_thread(FileLock.hold, path, holder=holder, wait_seconds=KEEPER_SECONDS)
@@ -372,8 +372,3 @@ def _other_folder(reported: str | None, requested: Path) -> str | None:
     if reported is None or os.path.realpath(reported) == os.path.realpath(requested):
         return None
     return reported
-
-
-def _is_alive(pid: int) -> bool:
-    found = census.find_process(pid)
-    return found is not None and found.is_alive

@@ -175,7 +175,7 @@ class Driver:
             return await self._hold(LOCK_SECONDS)
         except LockHeld as refusal:
             holder = refusal.payload
-            if not isinstance(holder, Holder) or _is_alive(holder.pid):
+            if not isinstance(holder, Holder) or census.is_alive(holder.pid):
                 raise LockHeld(
                     f"another driver runs {self._folder.name}: {refusal.message}",
                     remedy="Wait until it ends or stop that process, then drive the run again.",
@@ -364,7 +364,7 @@ async def drive(
 def find_driver(folder: Path) -> Holder | None:
     """Return the process that drives a run; None without one, or while the children of a killed one are stopped."""
     holder = FileLock.holder_of(folder / LOCK_FILE)
-    return holder if holder is not None and _is_alive(holder.pid) else None
+    return holder if holder is not None and census.is_alive(holder.pid) else None
 
 
 def _runs_in_parallel(report: Iteration, action: Action) -> bool:
@@ -375,8 +375,3 @@ def _runs_in_parallel(report: Iteration, action: Action) -> bool:
 
 def _ids(report: Iteration) -> set[str]:
     return {action.effect.effect_id for action in report.actions}
-
-
-def _is_alive(pid: int) -> bool:
-    process = census.find_process(pid)
-    return process is not None and process.is_alive

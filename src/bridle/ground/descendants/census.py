@@ -61,6 +61,12 @@ def find_process(pid: int) -> Entry | None:
     return found and found[0]
 
 
+def is_alive(pid: int) -> bool:
+    """Return whether a process of this id runs; one that has ended and was not reaped does not."""
+    entry = find_process(pid)
+    return entry is not None and entry.is_alive
+
+
 class _SharedCensus:
     """Shares one census among concurrent callers: each gets one that began after its call.
 

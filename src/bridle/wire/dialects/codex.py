@@ -31,7 +31,7 @@ class Codex(DialectDecoder):
     def __init__(self, *, limit_bytes: int = LINE_LIMIT_BYTES) -> None:
         super().__init__(limit_bytes=limit_bytes)
         self._session: str | None = None
-        self._inits = self._results = self._unnamed = 0
+        self._inits = self._results = 0
         self._in_turn = True  # an error before the first turn fails the run as well
         self._error: str | None = None
         self._retry: str | None = None
@@ -157,10 +157,6 @@ class Codex(DialectDecoder):
             self._denials.append({"tool_name": name, "tool_use_id": call_id, "tool_input": arguments})
         output, session = output_of(item), self._session
         return [*started, build_events.tool_answer(call_id, output, raw, session=session, is_error=item.has_failed)]
-
-    def _new_id(self) -> str:
-        self._unnamed += 1
-        return f"unnamed_{self._unnamed}"
 
 
 def _usage(counts: Counts) -> Usage:

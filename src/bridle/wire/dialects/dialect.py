@@ -19,6 +19,7 @@ class DialectDecoder(ABC):
 
     def __init__(self, *, limit_bytes: int = LINE_LIMIT_BYTES) -> None:
         self._lines = Lines(limit_bytes=limit_bytes)
+        self._unnamed = 0
 
     def feed(self, chunk: bytes) -> list[Event]:
         """Add bytes; return the events that they complete."""
@@ -35,6 +36,11 @@ class DialectDecoder(ABC):
     def finish(self) -> list[Event]:
         """Return the events of the end of the stream."""
         return []
+
+    def _new_id(self) -> str:
+        """Return an id for a tool call that has none."""
+        self._unnamed += 1
+        return f"unnamed_{self._unnamed}"
 
     def _decode_lines(self, lines: Iterable[bytes | Oversize]) -> list[Event]:
         events: list[Event] = []

@@ -70,7 +70,6 @@ class Gemini(DialectDecoder):
         self._answer: str | None = None
         self._error: str | None = None
         self._has_result = False
-        self._unnamed = 0
 
     def decode_object(self, value: JsonObject, raw: bytes) -> list[Event]:
         line = convert(value, Line)
@@ -120,8 +119,7 @@ class Gemini(DialectDecoder):
             return build_events.unknown_line(value, raw)
         call_id = line.tool_id
         if call_id is None:
-            self._unnamed += 1
-            call_id = f"unnamed_{self._unnamed}"
+            call_id = self._new_id()
         return build_events.tool_call(call_id, line.tool_name, line.parameters, raw, session=self._session)
 
     def _tool_result(self, line: Line, value: JsonObject, raw: bytes) -> Event:

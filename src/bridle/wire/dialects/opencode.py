@@ -100,7 +100,7 @@ class OpenCode(DialectDecoder):
     def __init__(self, *, limit_bytes: int = LINE_LIMIT_BYTES) -> None:
         super().__init__(limit_bytes=limit_bytes)
         self._session: str | None = None
-        self._steps = self._unnamed = 0
+        self._steps = 0
         self._in_step = self._is_done = False
         self._answer: str | None = None
         self._error: Error | None = None
@@ -199,10 +199,6 @@ class OpenCode(DialectDecoder):
             usage=None if self._tally is None else Usage(**asdict(self._tally)),
             permission_denials=denials or None,
         )
-
-    def _new_id(self) -> str:
-        self._unnamed += 1
-        return f"unnamed_{self._unnamed}"
 
 
 def _usage(tokens: Tokens) -> Usage:
