@@ -17,7 +17,7 @@ from tests.workspace.fixtures.repositories import git, make_repository, read_tre
 
 
 def trailers(folder: Path) -> list[str]:
-    return git(folder, "log", "-1", "--format=%(trailers:only,unfold)").split("\n")[:-1]
+    return git(folder, "log", "-1", "--format=%(trailers:only,unfold)").strip().split("\n")
 
 
 def test_a_commit_has_everything_and_its_trailers(tmp_path: Path) -> None:
