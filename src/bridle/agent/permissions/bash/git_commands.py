@@ -37,6 +37,9 @@ _RUNNING_OPTIONS: Final = (
 )
 _RUNNING_SHORT: Final = {"rebase": "-x", "difftool": "-x", "grep": "-O", "clone": "-u", "fetch-pack": "-u"}
 _RUNNING_NAMES: Final = "daemon difftool fast-import filter-branch instaweb mergetool p4 send-email svn web--browse"
+_HEAD = re.compile(rb"ref:\s*refs/|(?:[0-9a-f]{40}|[0-9a-f]{64})(?:\s|\Z)")
+# Git reads no more of HEAD.
+_HEAD_BYTES: Final = 255
 _RUNNING_SUBCOMMANDS: Final = frozenset(_RUNNING_NAMES.split())
 _SHORTEST_OPTION_CHARACTERS: Final = 4
 # Options that take settings or programs from another place.
@@ -116,14 +119,31 @@ def _has_running_setting(words: Sequence[Word]) -> bool:
 def is_bare_repository(folder: str) -> bool:
     """Return whether git would use this folder or one above it as a bare repository.
 
-    Such a folder can be part of a checkout, and its settings name programs that git runs.
+    Such a folder can be part of a checkout, and its settings name programs that git runs. Git passes over a `.git`
+    folder that is empty or incomplete.
     """
     while True:
-        if os.path.lexists(os.path.join(folder, ".git")):
+        own = os.path.join(folder, ".git")
+        if os.path.isfile(own) or (_has(own, "objects", "refs") and _names_a_commit(os.path.join(own, "HEAD"))):
             return False
-        if all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs")):
+        if _has(folder, "HEAD", "objects", "refs") or _has(folder, "HEAD", "commondir"):
             return True
         parent = os.path.dirname(folder)
         if parent == folder:
             return False
         folder = parent
+
+
+def _has(folder: str, *names: str) -> bool:
+    return all(os.path.lexists(os.path.join(folder, name)) for name in names)
+
+
+def _names_a_commit(head: str) -> bool:
+    """Return whether git accepts this file as HEAD: a link or a line that names a ref, or a commit's id."""
+    if os.path.islink(head) and os.readlink(head).startswith("refs/"):
+        return True
+    try:
+        with open(head, "rb") as file:
+            return _HEAD.match(file.read(_HEAD_BYTES)) is not None
+    except OSError:
+        return False
