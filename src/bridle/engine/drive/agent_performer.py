@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bridle.engine.drive.agent_request import AgentDefaults, request
-from bridle.engine.drive.agent_worktrees import AgentWorktrees, LentWorktree
+from bridle.engine.drive.agent_worktrees import AgentWorktrees, AttemptWorktree
 from bridle.engine.drive.performer import LIMIT, UNUSABLE, Job, Unperformed
 from bridle.engine.entries.effect_attempts import DELIVERED, Delivery
 from bridle.errors import AgentNotReady, JournalBroken
@@ -47,14 +47,14 @@ class AgentPerformer:
         agent_request, started = request(job, self._defaults), clock.iso(clock.now())
         if job.attempt > 1:
             await self._worktrees.salvage(job)
-        lent = await self._worktrees.lend(job) if job.is_parallel else None
-        if lent is None:
+        attempt = await self._worktrees.create(job) if job.is_parallel else None
+        if attempt is None:
             async with self._worktrees.here():
                 finished = await run(agent_request, environment=job.environment, say=job.say)
             return _to_result(job, finished, started)
-        agent_request = replace(agent_request, cwd=lent.folder, own_folder=True, home=job.repository)
+        agent_request = replace(agent_request, cwd=attempt.folder, own_folder=True, home=job.repository)
         finished = await run(agent_request, environment=job.environment, say=job.say)
-        return await self._deliver(job, lent, _to_result(job, finished, started))
+        return await self._deliver(job, attempt, _to_result(job, finished, started))
 
     async def clear(self, job: Job) -> None:
         """Remove the worktree and the record of its work."""
@@ -62,22 +62,22 @@ class AgentPerformer:
             await self._worktrees.clear(job.effect.effect_id)
         (job.folder() / DELIVERY_FILE).unlink(missing_ok=True)
 
-    async def _deliver(self, job: Job, lent: LentWorktree, posted: Posted | Unperformed) -> Posted | Unperformed:
+    async def _deliver(self, job: Job, attempt: AttemptWorktree, posted: Posted | Unperformed) -> Posted | Unperformed:
         """Record the work before it is merged, so that no agent has to repeat it after a crash."""
         if isinstance(posted, Unperformed):
             return posted
-        work = await self._worktrees.take_snapshot(lent)
+        work = await self._worktrees.take_snapshot(attempt)
         if posted.status == ERROR:
-            return await self._keep_failed_work(job, lent.base, work, posted)
+            return await self._keep_failed_work(job, attempt.base, work, posted)
         result = {"value": posted.value, "metadata": posted.metadata}
         times = {"startedAt": posted.started_at, "finishedAt": posted.finished_at}
         disk.write_json_atomic(job.folder() / DELIVERY_FILE, {**result, **times})
         delivery = Delivery(
             attempt=job.attempt,
-            base=lent.base.commit,
-            head=lent.base.head,
+            base=attempt.base.commit,
+            head=attempt.base.head,
             tree=work.tree,
-            changed=work.tree != lent.base.tree,
+            changed=work.tree != attempt.base.tree,
             ref=f"{layout.TASKS}/{job.effect.effect_id}/{DELIVERY_FILE}",
         )
         await job.append_entry(DELIVERED, {"effectId": job.effect.effect_id, **delivery._asdict()})

@@ -35,7 +35,7 @@ _SNAPSHOT_REF = re.compile(r"(.+)-\d+-(?:base|work|before)")
 
 
 @dataclass(frozen=True)
-class LentWorktree:
+class AttemptWorktree:
     """A worktree for one attempt at one effect."""
 
     name: str
@@ -65,7 +65,7 @@ class AgentWorktrees:
         async with self._repository_lock:
             yield self._repository
 
-    async def lend(self, job: Job) -> LentWorktree | None:
+    async def create(self, job: Job) -> AttemptWorktree | None:
         """Create a worktree for this attempt; return None without a commit or without git."""
         name, git = _name(job), await self._git()
         if git is None or await git.head() is None:
@@ -84,12 +84,12 @@ class AgentWorktrees:
             )
             return None
         folder = tree.folder / self._repository.resolve().relative_to(git.folder)
-        return LentWorktree(name, disk.make_private_folder(folder), tree, base)
+        return AttemptWorktree(name, disk.make_private_folder(folder), tree, base)
 
-    async def take_snapshot(self, lent: LentWorktree) -> Snapshot:
+    async def take_snapshot(self, attempt: AttemptWorktree) -> Snapshot:
         """Return a snapshot of the worktree."""
-        worktree_git = Git(lent.worktree.folder, self._environment)
-        return await snapshot.take(worktree_git, name=f"{lent.name}-work", why="the work of an agent")
+        worktree_git = Git(attempt.worktree.folder, self._environment)
+        return await snapshot.take(worktree_git, name=f"{attempt.name}-work", why="the work of an agent")
 
     async def find(self, job: Job) -> Snapshot:
         """Return the snapshot of work that was delivered to an earlier driver."""
