@@ -49,8 +49,8 @@ RECORDED: list[tuple[Arguments[Any], dict[str, Any]]] = [
         {**TASK, "verdict": "done (guard only)", "cost_usd": 0.5, "checks": 1, "tree": None, "tip": "t"},
     ),
     (effects.RollbackArgs(task="T", iteration=2, snapshot="s", why="w"), {**TASK, "snapshot": "s", "why": "w"}),
-    (effects.TakeArgs(task="T", iteration=2, tip="t"), {**TASK, "tip": "t", "kept": None}),
-    (effects.KeepArgs(task="T", iteration=2), TASK),
+    (effects.PrepareCopyArgs(task="T", iteration=2, tip="t"), {**TASK, "tip": "t", "kept": None}),
+    (effects.SaveWorkArgs(task="T", iteration=2), TASK),
     (
         effects.MergeArgs(task="T", iteration=2, verdict="done", cost_usd=0.0, checks=0, commit="c", tip="t"),
         {**TASK, "verdict": "done", "cost_usd": 0.0, "checks": 0, "commit": "c", "tip": "t"},
@@ -76,7 +76,7 @@ def test_arguments_have_the_json_of_recorded_journals(args: Arguments[Any], docu
 
 
 def test_the_working_copy_is_named_only_where_the_run_has_worktrees() -> None:
-    args = effects.KeepArgs(task="T", iteration=2)
+    args = effects.SaveWorkArgs(task="T", iteration=2)
     in_worktree = msgspec.structs.replace(args, copy_state=COPY)
     assert in_worktree.as_json() == {**TASK, "stands": {"head": "h", "tree": None}}
     of_worker = msgspec.structs.replace(in_worktree, worker=1)

@@ -24,6 +24,9 @@ UNUSABLE = "unusable"
 QUESTION = "question"
 """The agent asked a question and waits for the answer."""
 
+# The exit code of a check at its time limit, as for agents; exit codes of programs are not negative.
+TIMED_OUT = -1
+
 # Endings of agents that have read their prompt and acted on it.
 PROMPT_WAS_READ = (OK, QUESTION)
 
@@ -201,7 +204,7 @@ class RollbackResult(CopyResult, frozen=True, kw_only=True):
     kept: str = ""
 
 
-class TakeResult(CopyResult, frozen=True, kw_only=True):
+class PrepareCopyResult(CopyResult, frozen=True, kw_only=True):
     """A worker's copy at the newest commit, with earlier work of the task where that merged."""
 
     omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"clock", "head", "conflicts", "conflicts_with", "said"})
@@ -216,13 +219,13 @@ class TakeResult(CopyResult, frozen=True, kw_only=True):
     """The output of git."""
 
 
-class KeepResult(CopyResult, frozen=True, kw_only=True):
+class SaveWorkResult(CopyResult, frozen=True, kw_only=True):
     """The ref that holds the work of a task while it waits."""
 
     kept: str = ""
 
 
-class MergeResult(TakeResult, frozen=True, kw_only=True):
+class MergeResult(PrepareCopyResult, frozen=True, kw_only=True):
     """A task's commit on top of the newest one; or the files in which it conflicts."""
 
     commit: str | None = None

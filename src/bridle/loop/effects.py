@@ -13,15 +13,15 @@ from bridle.loop.effect_results import (
     ChecksResult,
     CommitResult,
     CopyResult,
-    KeepResult,
     LandResult,
     MergeResult,
     PauseResult,
+    PrepareCopyResult,
     PrepareResult,
     ProtectResult,
     RollbackResult,
+    SaveWorkResult,
     SummarizeResult,
-    TakeResult,
     WorkResult,
 )
 from bridle.loop.json_record import JsonRecord
@@ -32,14 +32,14 @@ WORK = "bridle.work"
 PROTECT = "bridle.protect"
 COMMIT = "bridle.commit"
 ROLLBACK = "bridle.rollback"
-TAKE = "bridle.take"
-KEEP = "bridle.keep"
+PREPARE_COPY = "bridle.take"
+SAVE_WORK = "bridle.keep"
 MERGE = "bridle.merge"
 LAND = "bridle.land"
 SUMMARIZE = "bridle.summarize"
 PAUSE = "bridle.pause"
 
-PERFORMED = (PREPARE, CHECK, WORK, PROTECT, COMMIT, ROLLBACK, TAKE, KEEP, MERGE, LAND, SUMMARIZE)
+PERFORMED = (PREPARE, CHECK, WORK, PROTECT, COMMIT, ROLLBACK, PREPARE_COPY, SAVE_WORK, MERGE, LAND, SUMMARIZE)
 """The kinds that Bridle executes; a pause is ended by the user."""
 
 # When checks run.
@@ -183,22 +183,22 @@ class RollbackArgs(TaskArguments[RollbackResult], frozen=True, kw_only=True):
     why: str = ""
 
 
-class TakeArgs(TaskArguments[TakeResult], frozen=True, kw_only=True):
+class PrepareCopyArgs(TaskArguments[PrepareCopyResult], frozen=True, kw_only=True):
     """Bring a worker's copy to the newest commit."""
 
-    kind: ClassVar[str] = TAKE
-    result: ClassVar[type[JsonRecord]] = TakeResult
+    kind: ClassVar[str] = PREPARE_COPY
+    result: ClassVar[type[JsonRecord]] = PrepareCopyResult
 
     tip: str = ""
     kept: str | None = None
     """The ref with earlier work of the task, to be merged."""
 
 
-class KeepArgs(TaskArguments[KeepResult], frozen=True, kw_only=True):
+class SaveWorkArgs(TaskArguments[SaveWorkResult], frozen=True, kw_only=True):
     """Save the work of a task that waits for an answer."""
 
-    kind: ClassVar[str] = KEEP
-    result: ClassVar[type[JsonRecord]] = KeepResult
+    kind: ClassVar[str] = SAVE_WORK
+    result: ClassVar[type[JsonRecord]] = SaveWorkResult
 
 
 class MergeArgs(TaskArguments[MergeResult], frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bridle.errors import UsageError
+from bridle.ground.json_fields import JsonFields
 from bridle.journal.stores.store import Store
 from bridle.loop.plan.model import Plan
 from bridle.loop.settings.model import Settings
@@ -59,23 +60,24 @@ class RunInputs:
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> RunInputs:
         """Decode recorded inputs."""
+        fields = JsonFields(document)
         return cls(
-            run=str(document.get("run") or ""),
-            repository=str(document.get("repository") or ""),
-            base=str(document.get("base") or ""),
-            branch=str(document.get("branch") or ""),
-            came_from=document.get("came_from"),
+            run=fields.text("run") or "",
+            repository=fields.text("repository") or "",
+            base=fields.text("base") or "",
+            branch=fields.text("branch") or "",
+            came_from=fields.text("came_from"),
             plan=Plan.from_json(document["plan"]),
             settings=Settings.from_json(document["settings"]),
-            worktrees=tuple(str(folder) for folder in document.get("worktrees") or ()),
+            worktrees=fields.texts("worktrees") or (),
             wording=wording_of(document),
         )
 
 
 def wording_of(document: Mapping[str, Any]) -> int:
     """Return the wording that recorded inputs were written with."""
-    wording = document.get("wording", 1)
-    return wording if isinstance(wording, int) else 0
+    wording = JsonFields(document).number("wording")
+    return 1 if wording is None else int(wording)
 
 
 def is_loop_run(store: Store) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from bridle.ground.json_fields import JsonFields
 from bridle.journal.format.entries import Entry
 from bridle.journal.stores.store import Store
 from bridle.loop.effect_results import UserMessages
@@ -39,9 +40,9 @@ class UserMessageReader:
             if entry.type == HINT:
                 if entry.seq not in self._hints_read:
                     self._hints_read.add(entry.seq)
-                    hints.append(str(entry.data.get("text") or ""))
+                    hints.append(JsonFields(entry.data).text("text") or "")
             elif entry.type == RETRY:
-                retries.append(str(entry.data.get("task") or ""))
+                retries.append(JsonFields(entry.data).text("task") or "")
                 retries_at.append(entry.seq)
             else:
                 limits |= {str(name): value for name, value in entry.data.items()}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bridle.loop.checks.run_check import TIMED_OUT
+from bridle.loop.effect_results import TIMED_OUT
 from bridle.views.terminal.receipt import plain_lines
 from bridle.views.terminal.styled_lines import cell_width
 from tests.views.fixtures.sample_receipts import check, receipt, task

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.loop import effects
-from bridle.loop.control.usage_limit_waits import Wait
+from bridle.loop.process.receipt import Wait
 from bridle.loop.progress_events import EffectStarted
 from bridle.views.terminal.run_screen import RunScreen
 from bridle.views.terminal.styled_lines import cell_width
@@ -85,7 +85,10 @@ def test_between_two_effects_the_task_is_still_current() -> None:
 
 
 def test_a_wait_is_counted_down_and_the_key_is_named_where_there_is_one() -> None:
-    shown = screen(task("Rebates", "pending"), wait=Wait("01E", BEGAN + 67 + 125, "usage limit: Rebates"))
+    shown = screen(
+        task("Rebates", "pending"),
+        wait=Wait(effect_id="01E", reason="usage limit: Rebates", until="1970-01-12T13:49:52.000Z"),
+    )
     assert drawn(shown)[-1].startswith("  waiting for usage limit: Rebates: 2:05 left, until ")
     assert "press" not in drawn(shown)[-1]
     shown.key = "press s to try now"

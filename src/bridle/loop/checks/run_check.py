@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bridle.ground import clock, ids
 from bridle.ground.children.capture import capture
-from bridle.loop.effect_results import CheckResult
+from bridle.loop.effect_results import TIMED_OUT, CheckResult
 from bridle.loop.effects import Check
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.command_output import CommandOutput
@@ -25,9 +25,6 @@ LOG_LIMIT_BYTES = 128 * 1024 * 1024
 # The end of an output says what failed; its first screen says what was run.
 HEAD_CHARACTERS = 2_000
 TAIL_CHARACTERS = 14_000
-
-# The exit code at the time limit, as for agents; exit codes of programs are not negative.
-TIMED_OUT = -1
 
 # A shell between Bridle and the check, because a check may kill its parent. Both outputs are one stream, so that the
 # log has them in order.

@@ -7,7 +7,7 @@ every replay; the process stops at the first effects that have none.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -19,7 +19,7 @@ from bridle.ground import clock, ids
 from bridle.journal.format.entries import Effect
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import pauses, usage_limit_waits
-from bridle.loop.process.receipt import Receipt, Waiting
+from bridle.loop.process.receipt import Receipt
 from bridle.loop.run_inputs import PROCESS_ID, read_inputs
 
 
@@ -32,15 +32,10 @@ def read_receipt(run: Path) -> Receipt:
 def complete_receipt(receipt: Receipt, store: FileStore) -> Receipt:
     """Return a receipt with what its process does not know: ids of questions, and what the run waits for."""
     paused = pauses.pending_pause(store)
-    wait = usage_limit_waits.current(store)
-    waiting = None
-    if wait is not None:
-        until = datetime.fromtimestamp(wait.until_seconds, UTC)
-        waiting = Waiting(reason=wait.why, until=clock.iso(until))
     return msgspec.structs.replace(
         with_effect_ids(receipt, store.state().pending),
         stopped=None if paused is None else paused.reason,
-        waiting=waiting,
+        waiting=usage_limit_waits.current(store),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -32,7 +32,7 @@ from bridle.loop.settings.model import Settings
 from bridle.loop.user_messages import UserMessageReader
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.refs import run_branch
-from bridle.loop.working_copy.run_context import run_context, with_direnv
+from bridle.loop.working_copy.run_context import RunContext, run_context, with_direnv
 from bridle.loop.working_copy.run_worktrees import worktree_folder
 from bridle.workspace import snapshot
 from bridle.workspace.git import Git
@@ -51,6 +51,7 @@ UNFINISHED_GIT_OPERATIONS = {
 }
 
 Say = Callable[[str], None]
+OnReceipt = Callable[[Receipt], None]
 
 
 class RunStatus(StrEnum):
@@ -174,18 +175,16 @@ async def drive_run(
     *,
     with_hooks: bool = True,
     watch: Listener = unwatched,
-    on_receipt: Callable[[Receipt], None] = lambda _receipt: None,
+    on_receipt: OnReceipt = lambda _receipt: None,
 ) -> RunEnd:
     """Drive a run until it ends, pauses or waits for the user; return its receipt."""
     store = FileStore(run)
     inputs = read_inputs(store)
-    settings = inputs.settings
-    repository = Path(inputs.repository)
-    hooks = Hooks(repository, environment, enabled=with_hooks)
+    hooks = Hooks(Path(inputs.repository), environment, enabled=with_hooks)
     context = run_context(
-        repository,
+        Path(inputs.repository),
         environment=environment,
-        settings=settings,
+        settings=inputs.settings,
         plan=inputs.plan,
         base=inputs.base,
         came_from=inputs.came_from,
@@ -199,38 +198,47 @@ async def drive_run(
     for folder in folders:
         for name in await stale_git_locks.clear(folder, among_snapshots=True):
             say(f"removed .git/{name}, which a killed git process had left")
-    copies = Worktrees(context, has_worktree=settings.uses_worktrees)
     while True:
-        receipt = await _replayed_receipt(store) if store.state().effects else Receipt()
-        interrupted = interrupted_work(store, folders)
-        limits = settings.limits.changed(UserMessageReader(store).since(0).limits)  # the newest that the user sent
-        left_seconds = time_used.seconds_left(store, receipt, limits, interrupted)
-        overspent = time_used.cost_limit_reached(receipt, limits, interrupted)
-        is_over = (left_seconds <= 0 or overspent) and time_used.is_under_way(store)
-        if is_over and find_driver(run) is None:  # else the lock's error names the driver that runs already
-            receipt = current_state.complete_receipt(receipt, store)
-            return RunEnd(receipt, RunStatus.LIMIT_REACHED, overspent or TIME_IS_OVER)
-        options = DriveOptions(
-            breakpoints=settings.breakpoints,
-            concurrency=settings.parallel,
-            limit_seconds=max(0.0, left_seconds),
-            quiet=frozenset(effects.PERFORMED),
-        )
-        with time_used.counted(store, interrupted) as since:
-            driven = await Driver(
-                lambda: FileStore(run, reuses_view=True),
-                run,
-                hooks,
-                options,
-                environment=environment,
-                say=say,
-                performers=performers(
-                    UserMessageReader(FileStore(run, reuses_view=True)), copies, since=clock.iso(since)
-                ),
-                on_process_state=on_receipt,
-            ).drive()
+        driven = await _drive_once(store, context, folders, hooks, on_receipt)
+        if isinstance(driven, RunEnd):
+            return driven
         if not deliver_user_messages(store):
             return await _end(store, driven)
+
+
+async def _drive_once(
+    store: FileStore, context: RunContext, folders: Sequence[Path], hooks: Hooks, on_receipt: OnReceipt
+) -> DriveResult | RunEnd:
+    """Drive until the run ends, pauses or waits; or end at once where a limit is already reached."""
+    run, settings = store.run, context.settings
+    receipt = await _replayed_receipt(store) if store.state().effects else Receipt()
+    interrupted = interrupted_work(store, folders)
+    limits = settings.limits.changed(UserMessageReader(store).since(0).limits)  # the newest that the user sent
+    left_seconds = time_used.seconds_left(store, receipt, limits, interrupted)
+    overspent = time_used.cost_limit_reached(receipt, limits, interrupted)
+    is_over = (left_seconds <= 0 or overspent) and time_used.needs_driver(store)
+    if is_over and find_driver(run) is None:  # else the lock's error names the driver that runs already
+        receipt = current_state.complete_receipt(receipt, store)
+        return RunEnd(receipt, RunStatus.LIMIT_REACHED, overspent or TIME_IS_OVER)
+    options = DriveOptions(
+        breakpoints=settings.breakpoints,
+        concurrency=settings.parallel,
+        limit_seconds=max(0.0, left_seconds),
+        quiet=frozenset(effects.PERFORMED),
+    )
+    copies = Worktrees(context, has_worktree=settings.uses_worktrees)
+    messages = UserMessageReader(FileStore(run, reuses_view=True))
+    with time_used.counted(store, interrupted) as since:
+        return await Driver(
+            lambda: FileStore(run, reuses_view=True),
+            run,
+            hooks,
+            options,
+            environment=context.environment,
+            say=context.say,
+            performers=performers(messages, copies, since=clock.iso(since)),
+            on_process_state=on_receipt,
+        ).drive()
 
 
 async def _replayed_receipt(store: FileStore) -> Receipt:

@@ -45,11 +45,11 @@ def begin(store: Store, now: datetime, interrupted: InterruptedWork) -> datetime
 
 def end(store: Store, since: datetime, now: datetime) -> None:
     """Record the time of a driver that ends during an effect."""
-    if is_under_way(store):
+    if needs_driver(store):
         user_messages.send(store, DRIVEN, {"since": clock.iso(since), "until": clock.iso(now)})
 
 
-def is_under_way(store: Store) -> bool:
+def needs_driver(store: Store) -> bool:
     """Whether an effect is pending that only a driver can finish."""
     return any(effect.kind in (*effects.PERFORMED, SLEEP) for effect in store.position().pending.values())
 

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from bridle.engine.process.effects import SLEEP
 from bridle.errors import EffectError
 from bridle.ground import clock
 from bridle.journal.format.entries import OK, Posted
 from bridle.journal.stores.store import Store
+from bridle.loop.process.receipt import Wait
 
 OWNER = "loop"
-
-
-@dataclass(frozen=True)
-class Wait:
-    """A wait that ends by itself."""
-
-    effect_id: str
-    until_seconds: float
-    """Since 1970."""
-    why: str
 
 
 def current(store: Store) -> Wait | None:
@@ -32,7 +23,8 @@ def current(store: Store) -> Wait | None:
             sleep = task.get("sleep")
             target = sleep.get("targetEpochMs") if isinstance(sleep, Mapping) else None
             if isinstance(target, int):
-                return Wait(effect_id, target / 1000, str(task.get("title") or "a moment"))
+                until = clock.iso(datetime.fromtimestamp(target / 1000, UTC))
+                return Wait(effect_id=effect_id, reason=str(task.get("title") or "a moment"), until=until)
     return None
 
 

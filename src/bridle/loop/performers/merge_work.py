@@ -1,9 +1,9 @@
 """Executes the effects of parallel workers: each works in its own worktree, and their work is merged in turn.
 
-take    brings a worker's copy to the newest commit of the run, merged with earlier work of its task
-keep    saves the work of a task that waits, so that its copy is free for another
-merge   rebases a task's commit onto the newest commit of the run, in the worker's copy, where checks run on it
-land    moves the run's branch to a commit whose checks passed
+prepare_copy  brings a worker's copy to the newest commit of the run, merged with earlier work of its task
+save_work     saves the work of a task that waits, so that its copy is free for another
+merge         rebases a task's commit onto the newest commit of the run, in the worker's copy, where checks run on it
+land          moves the run's branch to a commit whose checks passed
 
 Each can be repeated: it starts from what is in its arguments, and only `land` moves the branch.
 """
@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from bridle.loop.checks.fixed_tree import work_tree
 from bridle.loop.checks.setup_commands import ensure_setup
-from bridle.loop.effect_results import KeepResult, LandResult, MergeResult, TakeResult
-from bridle.loop.effects import KeepArgs, LandArgs, MergeArgs, TakeArgs
+from bridle.loop.effect_results import LandResult, MergeResult, PrepareCopyResult, SaveWorkResult
+from bridle.loop.effects import LandArgs, MergeArgs, PrepareCopyArgs, SaveWorkArgs
 from bridle.loop.performers.branch import commit_message, keep_branch
 from bridle.loop.working_copy.refs import KEPT, kept_ref, run_branch
 from bridle.loop.working_copy.run_context import RunContext
@@ -26,17 +26,17 @@ from bridle.workspace.merge import Conflicts, merged_tree
 SHOWN_NAMES = 50
 
 
-async def take(args: TakeArgs, context: RunContext) -> TakeResult:
+async def prepare_copy(args: PrepareCopyArgs, context: RunContext) -> PrepareCopyResult:
     """Prepare a worker's copy for a task."""
     git, tip = context.git, args.tip
     await check_out(context, tip)
     tree = await git.tree_of(tip)
     failed = await ensure_setup(context, tree, task=args.task)
     if args.kept is None:
-        return TakeResult(head=tip, tree=tree, setup=failed)
+        return PrepareCopyResult(head=tip, tree=tree, setup=failed)
     merged = await merged_tree(git, tip, args.kept)
     if isinstance(merged, Conflicts):
-        return TakeResult(
+        return PrepareCopyResult(
             head=tip,
             tree=tree,
             setup=failed,
@@ -45,16 +45,16 @@ async def take(args: TakeArgs, context: RunContext) -> TakeResult:
             message=merged.details,
         )
     await check_out(context, tip, merged)
-    return TakeResult(head=tip, tree=merged, setup=failed)
+    return PrepareCopyResult(head=tip, tree=merged, setup=failed)
 
 
-async def keep(args: KeepArgs, context: RunContext) -> KeepResult:
+async def save_work(args: SaveWorkArgs, context: RunContext) -> SaveWorkResult:
     """Save the work of a task under a ref."""
     git = context.git
     tree = await work_tree(context)
     head = await git.head()
     commit = await snapshot.commit_tree(git, tree, [head or context.base], f"work on {args.task!r} that waits")
-    return KeepResult(kept=await _hold(context, args, commit), tree=tree)
+    return SaveWorkResult(kept=await _hold(context, args, commit), tree=tree)
 
 
 async def merge(args: MergeArgs, context: RunContext) -> MergeResult:
@@ -117,7 +117,7 @@ async def _is_child_of(git: Git, commit: str, tip: str) -> bool:
     return (await git.text("rev-list", "--parents", "-n", "1", commit)).split()[1:] == [tip]
 
 
-async def _hold(context: RunContext, args: KeepArgs | MergeArgs, commit: str) -> str:
+async def _hold(context: RunContext, args: SaveWorkArgs | MergeArgs, commit: str) -> str:
     ref = kept_ref(context.run, args.task, args.iteration)
     await context.git.run("update-ref", ref, commit)
     return ref

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 
+from bridle.ground.json_fields import JsonFields
 from bridle.loop.effect_results import SummarizeResult
 from bridle.loop.effects import SummarizeArgs
 from bridle.loop.performers import progress_file
@@ -38,7 +39,7 @@ async def summarize(args: SummarizeArgs, context: RunContext) -> SummarizeResult
     )
     finished = await run_agent(request, context)
     data = finished.record.structured_output
-    summary = data.get("summary") if isinstance(data, Mapping) else finished.outcome.final_text
+    summary = JsonFields(data).value("summary") if isinstance(data, Mapping) else finished.outcome.final_text
     if isinstance(summary, str) and summary.strip() and not finished.outcome.run_error:
         progress_file.fold(
             context.progress_folder,

@@ -10,6 +10,7 @@ from typing import Any
 
 from bridle.errors import AgentNotReady, DiskError, GitError, UsageError
 from bridle.ground import clock, disk, ids
+from bridle.ground.json_fields import JsonFields
 from bridle.loop import effect_results, effects
 from bridle.loop.effect_results import FileReport, WorkResult
 from bridle.loop.effects import WorkArgs
@@ -20,6 +21,7 @@ from bridle.loop.plan.model import Task
 from bridle.loop.process.task_state import Usage
 from bridle.loop.progress_events import AgentPrinted
 from bridle.loop.protection import git_metadata
+from bridle.loop.protection.git_metadata import GitMetadata
 from bridle.loop.protection.repairs import OUR_FOLDERS
 from bridle.loop.user_messages import UserMessageReader
 from bridle.loop.working_copy import stale_git_locks
@@ -49,12 +51,7 @@ DENIALS = 20
 async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader) -> WorkResult:
     """Run one agent on a task; every way in which it can end is a result."""
     task = context.plan.task(args.task)
-    git_before = git_metadata.read_metadata(context.folder, context.progress_folder)
-    if git_before.folder is None:
-        raise GitError(
-            f"{context.folder} is not a git repository any more",
-            remedy="Restore its .git folder, and then run: bridle resume",
-        )
+    git_before = _read_git_files(context)
     before = await _snapshot(context, args)
     received = messages.since(args.after)
     prompt = _prompt(task, args, context, (*args.hints, *received.hints))
@@ -66,19 +63,7 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader)
         on_event=lambda event: context.watch(AgentPrinted(task.title, event)),
         is_announced=False,  # the program and who pays are announced once, before the first iteration
     )
-    git_after = git_metadata.read_metadata(context.folder, context.progress_folder)
-    if git_after.folder is None:
-        raise GitError(
-            f"the agent deleted .git in {context.folder}",
-            remedy="Restore it from a backup. The agent's log shows what it did. Nothing more is started.",
-        )
-    git_changes = [*_restore_folders(context), *git_metadata.restore_files(git_before, git_after)]
-    for name in await stale_git_locks.clear(context.folder):
-        context.say(f"removed .git/{name}, which a git process of the agent had left")
-    has_left = await branch.keep_branch(context, head=before.head)
-    if has_left or git_after.refs != git_before.refs:
-        git_after = git_metadata.read_metadata(context.folder, context.progress_folder)
-        git_changes += await git_metadata.restore_refs(context.git, git_before, git_after, context.came_from)
+    restored = await _restore_git(context, before, git_before)
     after = await snapshot.take(context.git, name=f"{before.name}-after", why="after an iteration", since=before)
     answer = _answer(finished)
     ending = classify_ending(
@@ -105,11 +90,48 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader)
         prompt=str(prompt_path.relative_to(context.run_folder)),
         cut=prompt.cut,
         user_messages=received,
-        left_branch=has_left,
-        git_changes=tuple(git_changes),
+        left_branch=restored.left_branch,
+        git_changes=restored.changes,
     )
     _add_progress(context, args, result)
     return result
+
+
+def _read_git_files(context: RunContext) -> GitMetadata:
+    """Read git's own files before an agent starts."""
+    before = git_metadata.read_metadata(context.folder, context.progress_folder)
+    if before.folder is None:
+        raise GitError(
+            f"{context.folder} is not a git repository any more",
+            remedy="Restore its .git folder, and then run: bridle resume",
+        )
+    return before
+
+
+@dataclass(frozen=True)
+class _RestoredGit:
+    """What an agent changed in `.git` and in Bridle's folders, now restored."""
+
+    changes: tuple[FileReport, ...]
+    left_branch: bool
+
+
+async def _restore_git(context: RunContext, before: Snapshot, git_before: GitMetadata) -> _RestoredGit:
+    """Restore git's own files, the branch and the refs after an agent; its changes to the tree stay."""
+    git_after = git_metadata.read_metadata(context.folder, context.progress_folder)
+    if git_after.folder is None:
+        raise GitError(
+            f"the agent deleted .git in {context.folder}",
+            remedy="Restore it from a backup. The agent's log shows what it did. Nothing more is started.",
+        )
+    changes = [*_restore_folders(context), *git_metadata.restore_files(git_before, git_after)]
+    for name in await stale_git_locks.clear(context.folder):
+        context.say(f"removed .git/{name}, which a git process of the agent had left")
+    has_left = await branch.keep_branch(context, head=before.head)
+    if has_left or git_after.refs != git_before.refs:
+        git_after = git_metadata.read_metadata(context.folder, context.progress_folder)
+        changes += await git_metadata.restore_refs(context.git, git_before, git_after, context.came_from)
+    return _RestoredGit(tuple(changes), has_left)
 
 
 def _restore_folders(context: RunContext) -> list[FileReport]:
@@ -235,20 +257,17 @@ class _Answer:
 
 def _answer(finished: Finished) -> _Answer:
     """Read the structured output of an agent; its last message is the summary where there is none."""
-    data = finished.record.structured_output
-    fields: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
-    summary, patterns, question = fields.get("summary"), fields.get("patterns"), fields.get("question")
+    fields = JsonFields(finished.record.structured_output)
+    summary = fields.value("summary")
     if isinstance(summary, str):
         summary = summary[:SUMMARY_CHARACTERS]
     else:
         summary = finished.outcome.final_text[-MESSAGE_CHARACTERS:]
     return _Answer(
         summary=summary,
-        done=fields.get("done") is True or summary.strip() == "DONE",
-        question=question.strip()[:QUESTION_CHARACTERS] if isinstance(question, str) else "",
-        patterns=tuple(str(pattern)[:PATTERN_CHARACTERS] for pattern in patterns[:PATTERNS])
-        if isinstance(patterns, list)
-        else (),
+        done=fields.flag("done") or summary.strip() == "DONE",
+        question=(fields.text("question") or "").strip()[:QUESTION_CHARACTERS],
+        patterns=tuple(pattern[:PATTERN_CHARACTERS] for pattern in (fields.texts("patterns") or ())[:PATTERNS]),
     )
 
 
@@ -264,9 +283,9 @@ def usage_of(finished: Finished, before: Usage | None = None) -> Usage:
 
 
 def _describe_denial(denial: Mapping[str, Any]) -> str:
-    arguments = denial.get("tool_input")
-    main = arguments.get("command") or arguments.get("file_path") if isinstance(arguments, Mapping) else None
-    return f"{denial.get('tool_name')}: {str(main or arguments)[:200]}"
+    fields = JsonFields(denial)
+    main = fields.fields("tool_input").first("command", "file_path") or fields.value("tool_input")
+    return f"{fields.value('tool_name')}: {str(main)[:200]}"
 
 
 def _add_progress(context: RunContext, args: WorkArgs, result: WorkResult) -> None:

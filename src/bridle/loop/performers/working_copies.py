@@ -33,7 +33,7 @@ LOCK = "bridle-worktrees.lock"
 # Another Bridle that makes a worktree of a large repository takes no longer.
 LOCK_SECONDS = 300.0
 # These run the setup themselves, and return how it ended.
-_RUN_SETUP_THEMSELVES = frozenset({effects.PREPARE, effects.TAKE, effects.MERGE})
+_RUN_SETUP_THEMSELVES = frozenset({effects.PREPARE, effects.PREPARE_COPY, effects.MERGE})
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from bridle.errors import PlanError
+from bridle.ground.json_fields import JsonFields
 from bridle.loop.plan.markdown import parse_markdown
 from bridle.loop.plan.model import Plan
 
@@ -136,13 +137,13 @@ def answers_prompt(questions: Sequence[str], answers: Sequence[str], *, may_ask:
 
 def read_answer(structured: object, name: str, *, may_ask: bool) -> Answer:
     """Parse the agent's structured answer."""
-    fields: Mapping[str, object] = structured if isinstance(structured, Mapping) else {}
-    listed = fields.get("questions")
+    fields = JsonFields(structured)
+    listed = fields.value("questions")
     texts = listed if isinstance(listed, list) else []
     questions = [" ".join(text.split()) for text in texts if isinstance(text, str) and text.strip()]
-    text = fields.get("plan")
-    if isinstance(text, str) and text.strip():
-        whole = _unfenced(text.strip()) + "\n"
+    text = (fields.text("plan") or "").strip()
+    if text:
+        whole = _unfenced(text) + "\n"
         try:
             return Draft(whole, parse_markdown(whole, name))
         except PlanError as error:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bridle.ground.json_fields import JsonFields
 from bridle.loop.plan.dependencies import Titles, title_key
 from bridle.loop.plan.markdown import CONTROL, TITLE_LIMIT_CHARACTERS, refuse_controls, refuse_cycles
 from bridle.loop.plan.model import PRD, Item, Plan, Task
@@ -52,9 +53,9 @@ def tick_prd(text: str, titles: Sequence[str]) -> tuple[str, list[str]]:
     wanted = {title_key(title) for title in titles}
     changed: list[str] = []
     for span in reversed(story_spans(text)):
-        story = json.loads(text[span.start : span.end])
-        title = " ".join(str(story.get("title")).split()) if isinstance(story, dict) else ""
-        if title_key(title) in wanted and story.get("passes") is not True:
+        story = JsonFields(json.loads(text[span.start : span.end]))
+        title = " ".join((story.text("title") or "").split())
+        if title_key(title) in wanted and not story.flag("passes"):
             text = _with_pass(text, span)
             changed.append(title)
     return text, changed[::-1]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bridle.loop import effects
-from bridle.loop.effect_results import CheckResult, CommitResult, MergeResult, TakeResult
+from bridle.loop.effect_results import CheckResult, CommitResult, MergeResult, PrepareCopyResult
 from bridle.loop.effects import Check, CommitArgs
 from bridle.loop.process import decisions
 from bridle.loop.process.effect_requests import EffectRequests
@@ -53,7 +53,9 @@ class MergeQueue:
         worker = self._workers.of(task)
         if worker.is_ready:
             return None
-        args = effects.TakeArgs(task=task.title, iteration=task.iterations, tip=self._workers.tip, kept=task.kept)
+        args = effects.PrepareCopyArgs(
+            task=task.title, iteration=task.iterations, tip=self._workers.tip, kept=task.kept
+        )
         worker.landed = self._workers.landed
         taken = await self._requests.for_task(task, args, f"{task.title}: take")
         if taken.setup is not None:
@@ -71,9 +73,9 @@ class MergeQueue:
             task.landed = self._workers.landed
             return worker.is_ready
 
-    async def keep(self, task: TaskState) -> None:
+    async def save_work(self, task: TaskState) -> None:
         """Save the work of a task that waits for the user, and free its copy."""
-        args = effects.KeepArgs(task=task.title, iteration=task.iterations)
+        args = effects.SaveWorkArgs(task=task.title, iteration=task.iterations)
         task.kept = (await self._requests.for_task(task, args, f"{task.title}: keep")).kept
         self._workers.free_copy(task)
 
@@ -149,7 +151,7 @@ def _was_checked(task: TaskState, required: tuple[Check, ...], merged: MergeResu
     return merged.setup is None and merged.tree == tree and all(check.command in ran for check in required)
 
 
-def _conflict_note(taken: TakeResult, kept: str) -> str:
+def _conflict_note(taken: PrepareCopyResult, kept: str) -> str:
     others = " and ".join(repr(title) for title in taken.conflicts_with) or "other tasks"
     return (
         f"Your earlier work on this task could not be merged: {', '.join(taken.conflicts)} conflicts with work of"

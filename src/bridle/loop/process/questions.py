@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from bridle.engine.inbox import ASKS_FOR, BY_POLICY, FREE_TEXT
+from bridle.ground.json_fields import JsonFields
 from bridle.loop.effect_results import WorkResult
 from bridle.loop.process.task_state import RunState, TaskState, Verdict
 
@@ -34,8 +35,9 @@ class Questions:
             if promise.done():
                 del self.waiting[title]
                 answer = promise.result()
-                text = answer.get("response") if isinstance(answer, dict) else answer
-                if isinstance(answer, dict) and answer.get("respondedBy") == BY_POLICY:
+                fields = JsonFields(answer)
+                text = fields.value("response") if isinstance(answer, dict) else answer
+                if fields.text("respondedBy") == BY_POLICY:
                     text = POLICY_ANSWER
                 task = self._state.tasks[title]
                 task.verdict, task.question, task.answer = Verdict.PENDING, None, str(text or "")

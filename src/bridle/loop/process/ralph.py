@@ -218,7 +218,7 @@ class Loop:
                 await self._crashed(task, work)
             case effect_results.QUESTION:
                 if self._workers.is_parallel:
-                    await self._merge_queue.keep(task)
+                    await self._merge_queue.save_work(task)
                 self._questions.park(task, work, agent)
                 await self._set_aside(task, work)
             case _:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection
+from datetime import datetime
 from typing import Any, ClassVar
 
 import msgspec
@@ -76,11 +77,17 @@ class TaskReceipt(JsonRecord, frozen=True, kw_only=True):
         return document
 
 
-class Waiting(msgspec.Struct, frozen=True, kw_only=True):
-    """A wait that ends by itself."""
+class Wait(msgspec.Struct, frozen=True, kw_only=True):
+    """A wait for a usage limit or an overloaded endpoint, which ends by itself."""
 
+    effect_id: str = msgspec.field(name="effect")
     reason: str = msgspec.field(name="for")
     until: str
+
+    @property
+    def until_seconds(self) -> float:
+        """The end as seconds since 1970."""
+        return datetime.fromisoformat(self.until).timestamp()
 
 
 class DriverProcess(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,8 +126,8 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     """The commands that merge its branch."""
     stopped: str | None = None
     """Why the run does not continue by itself."""
-    waiting: Waiting | None = None
-    at_work: DriverProcess | None = None
+    waiting: Wait | None = None
+    driver: DriverProcess | None = msgspec.field(name="at_work", default=None)
 
     def as_json(self) -> dict[str, Any]:
         return super().as_json() | {"tasks": [task.as_json() for task in self.tasks]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from bridle.loop.checks.run_check import TIMED_OUT
+from bridle.loop.effect_results import TIMED_OUT
 from bridle.loop.process.receipt import CheckReceipt, Receipt, TaskReceipt
 from bridle.loop.process.task_state import VERIFIED, Verdict
 from bridle.views.format_amounts import format_count, format_duration, format_usd
@@ -175,7 +175,7 @@ def _next_commands(receipt: Receipt) -> Iterator[Line]:
         commands["waiting"] = f"{receipt.waiting.reason}, until {receipt.waiting.until}"
     verdicts = {task.verdict for task in receipt.tasks}
     failed = next((task for task in receipt.tasks if task.verdict in _FAILED), None)
-    if receipt.at_work:
+    if receipt.driver:
         commands["stop"] = f"bridle stop {receipt.run}"
     elif verdicts & _OPEN:
         commands["resume"] = receipt.resume

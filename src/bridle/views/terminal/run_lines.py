@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from bridle.loop import effect_results, effects
-from bridle.loop.checks.run_check import TIMED_OUT
-from bridle.loop.control.usage_limit_waits import Wait
 from bridle.loop.effect_results import (
+    TIMED_OUT,
     CheckResult,
     ChecksResult,
     CommitResult,
     LandResult,
     MergeResult,
+    PrepareCopyResult,
     PrepareResult,
     ProtectResult,
     Result,
     RollbackResult,
-    TakeResult,
     WorkResult,
 )
-from bridle.loop.effects import Arguments, CheckArgs, RollbackArgs, SummarizeArgs, TakeArgs, WorkArgs, title_of
+from bridle.loop.effects import Arguments, CheckArgs, PrepareCopyArgs, RollbackArgs, SummarizeArgs, WorkArgs, title_of
+from bridle.loop.process.receipt import Wait
 from bridle.loop.progress_events import AgentPrinted, EffectFinished, EffectStarted, Progress
 from bridle.views.format_amounts import format_duration, format_time, format_usd
 from bridle.views.terminal.escape_controls import escape_unprintable
@@ -93,7 +93,7 @@ class RunPrinter:
 
 def format_wait(wait: Wait) -> str:
     """Format a wait after which the run continues automatically."""
-    return f"waiting until {format_time(wait.until_seconds)} ({wait.why}), then continues automatically"
+    return f"waiting until {format_time(wait.until_seconds)} ({wait.reason}), then continues automatically"
 
 
 class AgentLines:
@@ -143,7 +143,7 @@ def _finished(args: Arguments[Any], result: Result) -> Iterator[Segment]:
             yield from _committed(result)
         case MergeResult() if result.conflicts:
             yield f"merge conflict with other tasks: {', '.join(result.conflicts)}", "state.denied"
-        case TakeResult() if result.conflicts and isinstance(args, TakeArgs):
+        case PrepareCopyResult() if result.conflicts and isinstance(args, PrepareCopyArgs):
             yield f"restarting from the merged work; the earlier work is kept as {args.kept}", "dim"
         case LandResult():
             yield f"merged {result.commit[:COMMIT_CHARACTERS]} into {result.branch}", "state.ok"

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bridle.loop.control.usage_limit_waits import Wait
 from bridle.loop.effects import LandArgs, title_of
-from bridle.loop.process.receipt import Receipt, TaskReceipt
+from bridle.loop.process.receipt import Receipt, TaskReceipt, Wait
 from bridle.loop.process.task_state import Verdict
 from bridle.loop.progress_events import AgentPrinted, EffectFinished, EffectStarted, Progress
 from bridle.views.format_amounts import format_clock, format_usd
@@ -147,7 +146,7 @@ class RunScreen:
         left = format_clock(wait.until_seconds - now)
         key = f"; {self.key}" if self.key else ""
         return styled_line(
-            f"  waiting for {wait.why}: {left} left, until {_local_time(wait.until_seconds)}{key}", "question"
+            f"  waiting for {wait.reason}: {left} left, until {_local_time(wait.until_seconds)}{key}", "question"
         )
 
 
