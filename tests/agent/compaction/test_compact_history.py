@@ -234,7 +234,7 @@ def test_the_summary_is_found_in_the_answer(answer: str, summary: str) -> None:
 
 def test_the_event_has_the_fields_of_claude_code_in_their_order() -> None:
     outcome = succeeded(compact(Compactor({}), TALK, Model("All of it.")))
-    event = msgspec.to_builtins(event_metadata(outcome, ["p1", "p2"], "s"))
+    event = event_metadata(transcript_metadata(outcome, ["p1", "p2"], "s"))
     assert list(event) == [
         "trigger",
         "pre_tokens",
@@ -246,7 +246,7 @@ def test_the_event_has_the_fields_of_claude_code_in_their_order() -> None:
     ]
     assert event["preserved_segment"] == {"head_uuid": "p1", "anchor_uuid": "s", "tail_uuid": "p2"}
     assert event["preserved_messages"] == {"anchor_uuid": "s", "uuids": ["p1", "p2"], "all_uuids": ["p1", "p2"]}
-    assert list(msgspec.to_builtins(event_metadata(outcome, [], "s"))) == list(event)[:5]
+    assert list(event_metadata(transcript_metadata(outcome, [], "s"))) == list(event)[:5]
 
 
 def test_the_line_has_the_fields_of_claude_code_in_their_order() -> None:

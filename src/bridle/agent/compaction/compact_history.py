@@ -64,6 +64,7 @@ class Recorded(msgspec.Struct, frozen=True):
     """The line of the summary."""
     preserved: list[str]
     """The lines that stay as they were."""
+    metadata: CompactMetadata
 
 
 class NotCompacted(msgspec.Struct, frozen=True):
@@ -147,7 +148,7 @@ def record(compacted: Compacted, session: Session) -> Recorded:
     boundary, anchor = new_uuid(), new_uuid()
     metadata = transcript_metadata(compacted, preserved, anchor)
     summary = session.add_summary(metadata, compacted.summary, boundary=boundary, anchor=anchor)
-    return Recorded(boundary, summary, preserved)
+    return Recorded(boundary, summary, preserved, metadata)
 
 
 def transcript_metadata(compacted: Compacted, preserved: list[str], anchor: str) -> CompactMetadata:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, Callable
-from typing import cast
+from typing import Any, cast
 
 import msgspec
+from msgspec import UNSET, Struct
 
 from bridle.agent.compaction.compact_history import TOO_FEW, Compacted, Compactor, NotCompacted, Trigger, record
 from bridle.agent.compaction.window import Window, plan, used
@@ -22,21 +23,25 @@ from bridle.agent.model.api.stream_pieces import (
     ModelClient,
 )
 from bridle.agent.sessions.api_messages import AnswerHead, block_type
-from bridle.agent.stdio.output_events import (
-    CompactBoundary,
-    CompactMetadata,
-    PreservedMessages,
-    PreservedSegment,
-    Status,
-    User,
-    UserMessage,
-)
+from bridle.agent.sessions.transcript_entries import CompactMetadata
+from bridle.agent.stdio.output_events import CompactBoundary, Status, User, UserMessage
 
 CountUsage = Callable[[str, Usage], None]
 """Counts the usage (second) of an answer of a model (first)."""
 
 # A summary of fewer messages would not be shorter.
 MIN_MESSAGES = 2
+
+# The figures of a compaction in the order of the event.
+EVENT_FIELDS = (
+    "trigger",
+    "pre_tokens",
+    "post_tokens",
+    "cumulative_dropped_tokens",
+    "duration_ms",
+    "preserved_segment",
+    "preserved_messages",
+)
 
 
 class LogCompaction:
@@ -103,8 +108,8 @@ class LogCompaction:
         self._log.messages = list(compacted.messages)
         self._usage, self._counted = {}, 0
         anchor = recorded.summary.uuid
-        metadata = event_metadata(compacted, recorded.preserved, anchor)
-        self._log.emit(CompactBoundary(compact_metadata=metadata, uuid=recorded.boundary))
+        boundary = CompactBoundary(compact_metadata=event_metadata(recorded.metadata), uuid=recorded.boundary)
+        self._log.emit(boundary)
         self._log.emit(
             User(
                 message=UserMessage(content=compacted.summary),
@@ -138,21 +143,14 @@ async def ask_for_text(client: ModelClient, question: Question, count: CountUsag
     return text
 
 
-def event_metadata(compacted: Compacted, preserved: list[str], anchor: str) -> CompactMetadata:
-    """Return the metadata of the boundary event, with the ids of the preserved lines and of the summary."""
-    metadata = CompactMetadata(
-        trigger=compacted.trigger,
-        pre_tokens=compacted.pre_tokens,
-        post_tokens=compacted.post_tokens,
-        cumulative_dropped_tokens=compacted.dropped_tokens,
-        duration_ms=compacted.duration_ms,
-    )
-    if preserved:
-        metadata.preserved_segment = PreservedSegment(
-            head_uuid=preserved[0], anchor_uuid=anchor, tail_uuid=preserved[-1]
-        )
-        metadata.preserved_messages = PreservedMessages(anchor_uuid=anchor, uuids=preserved, all_uuids=preserved)
-    return metadata
+def event_metadata(metadata: CompactMetadata) -> dict[str, Any]:
+    """Return the metadata of a transcript line as the event has it: names in snake case, in another order."""
+    values = ((name, getattr(metadata, name)) for name in EVENT_FIELDS)
+    return {
+        name: msgspec.structs.asdict(value) if isinstance(value, Struct) else value
+        for name, value in values
+        if value is not UNSET
+    }
 
 
 def _window(model: Model) -> Window:

@@ -54,39 +54,12 @@ class Status(_System, kw_only=True):
     uuid: str = ""
 
 
-class PreservedSegment(Struct, kw_only=True):
-    """The first and the last message that a compaction kept, and the summary."""
-
-    head_uuid: str
-    anchor_uuid: str
-    tail_uuid: str
-
-
-class PreservedMessages(Struct, kw_only=True):
-    """The messages that a compaction kept."""
-
-    anchor_uuid: str
-    uuids: list[str]
-    all_uuids: list[str]
-
-
-class CompactMetadata(Struct, kw_only=True):
-    """The figures of a compaction."""
-
-    trigger: str
-    pre_tokens: int
-    post_tokens: int
-    cumulative_dropped_tokens: int
-    duration_ms: int
-    preserved_segment: PreservedSegment | UnsetType = UNSET
-    preserved_messages: PreservedMessages | UnsetType = UNSET
-
-
 class CompactBoundary(_System, kw_only=True):
     """A summary has replaced the messages before this event."""
 
     subtype: str = "compact_boundary"
-    compact_metadata: CompactMetadata
+    compact_metadata: dict[str, Any]
+    """The figures of the compaction: see `conversation/compact.py`."""
     session_id: str = ""
     uuid: str = ""
 

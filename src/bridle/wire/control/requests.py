@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from msgspec import Struct, field
+
+from bridle.wire.events.decode_tolerant import convert
 from bridle.wire.events.events import ControlRequest
 from bridle.wire.events.loose_json import JsonObject
 
@@ -56,33 +59,39 @@ class McpStatus:
 AnyRequest: TypeAlias = Initialize | Interrupt | SetModel | SetPermissionMode | SetMaxThinkingTokens | McpStatus
 
 
+class SentFields(Struct, frozen=True):
+    """The fields of the requests above, as a host sends them; those of a wrong type count as not sent."""
+
+    model: Any = None
+    mode: str = ""
+    max_thinking_tokens: Any = None
+    system_prompt: str | list[Any] | None = field(default=None, name="systemPrompt")
+    append_system_prompt: str | None = field(default=None, name="appendSystemPrompt")
+    sdk_mcp_servers: list[Any] | JsonObject = field(default=[], name="sdkMcpServers")
+
+
 def read_request(control_request: ControlRequest) -> AnyRequest | None:
     """Parse a request; return None for an unknown subtype, which gets the response `unsupported`."""
-    sent = control_request.request
+    sent = convert(control_request.request, SentFields)
     match control_request.subtype:
         case "initialize":
             return _initialize(sent)
         case "interrupt":
             return Interrupt()
         case "set_model":
-            return SetModel(sent.get("model"))
+            return SetModel(sent.model)
         case "set_permission_mode":
-            return SetPermissionMode(_text(sent.get("mode")) or "")
+            return SetPermissionMode(sent.mode)
         case "set_max_thinking_tokens":
-            return SetMaxThinkingTokens(sent.get("max_thinking_tokens"))
+            return SetMaxThinkingTokens(sent.max_thinking_tokens)
         case "mcp_status":
             return McpStatus()
         case _:
             return None
 
 
-def _initialize(sent: JsonObject) -> Initialize:
-    prompt, servers = sent.get("systemPrompt"), sent.get("sdkMcpServers")
+def _initialize(sent: SentFields) -> Initialize:
+    prompt = sent.system_prompt
     if isinstance(prompt, list):
         prompt = "\n".join(part for part in prompt if isinstance(part, str))
-    names = tuple(str(name) for name in servers) if isinstance(servers, list | tuple | dict) else ()
-    return Initialize(_text(prompt), _text(sent.get("appendSystemPrompt")), names)
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+    return Initialize(prompt, sent.append_system_prompt, tuple(str(name) for name in sent.sdk_mcp_servers))

@@ -7,7 +7,7 @@ from typing import Any
 
 from bridle.wire.events.blocks import Text, Thinking, tool_result, tool_use
 from bridle.wire.events.events import ERROR_AUTH, ERROR_RATE, Assistant, Message, StreamEvent, Unknown, Usage, User
-from bridle.wire.events.loose_json import JsonObject, to_raw
+from bridle.wire.events.loose_json import JsonObject, to_raw, type_of
 from bridle.wire.events.system import IGNORED_LINE, System
 
 ERROR = "error"
@@ -83,8 +83,7 @@ def ignored_line(value: JsonObject, raw: bytes) -> System:
 
 def unknown_line(value: JsonObject, raw: bytes) -> Unknown:
     """Keep a line of an unknown type."""
-    kind = value.get("type")
-    return Unknown(raw=raw, kind=kind if isinstance(kind, str) else "", value=value)
+    return Unknown(raw=raw, kind=type_of(value), value=value)
 
 
 def error_subtype(message: str) -> str:

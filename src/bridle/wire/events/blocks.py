@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeAlias, get_args
 
 import msgspec
 
-from bridle.wire.events.loose_json import JsonObject, from_json, to_raw
+from bridle.wire.events.loose_json import JsonObject, from_json, to_raw, type_of
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", eq=False, gc=False):
@@ -83,10 +83,7 @@ class UnknownBlock(Block, frozen=True, kw_only=True, tag="(unknown)", eq=False, 
     @property
     def kind(self) -> str:
         """The block's `type`, or an empty string."""
-        match self.value:
-            case {"type": str(kind)}:
-                return kind
-        return ""
+        return type_of(self.value)
 
 
 KnownBlock: TypeAlias = Text | Thinking | ToolUse | ToolResult | Image

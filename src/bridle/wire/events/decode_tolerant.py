@@ -16,7 +16,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 import msgspec
 
 from bridle.wire.events import blocks, events, system
-from bridle.wire.events.loose_json import JsonObject, decode_json, from_json, to_raw
+from bridle.wire.events.loose_json import JsonObject, decode_json, from_json, to_raw, type_of
 
 _REASON_LIMIT = 200  # characters of a decoder's error message that are kept
 # Two objects share a line when the newline between them was lost. A line of thousands is not a stream of events, and
@@ -45,12 +45,12 @@ def event_from_value(value: Any, raw: bytes) -> events.Event:
     """Return the event of a decoded JSON value and the bytes it came from."""
     if not isinstance(value, dict):
         return events.Ignored(raw=raw, text=raw.decode("utf-8", "replace"))
-    kind = value.get("type")
+    kind = type_of(value)
     if kind == "system":
         return _system(value, raw)
-    if isinstance(kind, str) and kind in _KINDS:
+    if kind in _KINDS:
         return _with_raw(read_struct(_KINDS[kind], value), raw)
-    return events.Unknown(raw=raw, kind=kind if isinstance(kind, str) else "", value=value)
+    return events.Unknown(raw=raw, kind=kind, value=value)
 
 
 def convert(value: Any, kind: type[_StructT]) -> _StructT:
@@ -138,10 +138,12 @@ def _malformed(line: bytes, error: Exception) -> events.Malformed:
 
 
 def _system(value: JsonObject, raw: bytes) -> events.Event:
-    subtype = value.get("subtype")
-    if isinstance(subtype, str) and subtype in system.SYSTEM_KINDS:
-        return _with_raw(read_struct(system.SYSTEM_KINDS[subtype], value), raw)
-    return system.System(raw=raw, subtype=subtype if isinstance(subtype, str) else "", value=value)
+    match value:
+        case {"subtype": str(subtype)} if subtype in system.SYSTEM_KINDS:
+            return _with_raw(read_struct(system.SYSTEM_KINDS[subtype], value), raw)
+        case {"subtype": str(subtype)}:
+            return system.System(raw=raw, subtype=subtype, value=value)
+    return system.System(raw=raw, value=value)
 
 
 def _with_raw(event: events.Event, raw: bytes) -> events.Event:
@@ -193,8 +195,9 @@ def _nested_struct(wanted: Any) -> tuple[type[msgspec.Struct] | None, bool]:
 def _message(value: Any) -> Any:
     if not isinstance(value, dict):
         return msgspec.UNSET
-    content = value.get("content")
-    message = read_struct(events.Message, {name: item for name, item in value.items() if name != "content"})
+    fields = dict(value)
+    content = fields.pop("content", None)
+    message = read_struct(events.Message, fields)
     if isinstance(content, list):
         return msgspec.structs.replace(message, content=decode_blocks(content))
     return msgspec.structs.replace(message, content=content) if isinstance(content, str) else message
@@ -212,8 +215,7 @@ def _usage(value: Any) -> Any:
 
 
 def _block(item: Any) -> blocks.AnyBlock:
-    kind = item.get("type") if isinstance(item, dict) else None
-    known = blocks.KNOWN_BLOCKS.get(kind) if isinstance(kind, str) else None
+    known = blocks.KNOWN_BLOCKS.get(type_of(item))
     if known is None:
         return blocks.UnknownBlock(value=item)
     return read_struct(known, item)

@@ -38,6 +38,14 @@ def from_json(raw: msgspec.Raw | bytes) -> Any:
         return data.decode("utf-8", "replace")
 
 
+def type_of(value: Any) -> str:
+    """Return the `type` of a decoded event or block, or an empty string."""
+    match value:
+        case {"type": str(kind)}:
+            return kind
+    return ""
+
+
 def to_raw(value: Any) -> msgspec.Raw:
     """Encode a decoded value as raw JSON, lone surrogates and NaN included."""
     return msgspec.Raw(to_bytes(value))

@@ -1,0 +1,114 @@
+"""The budget of a workspace: exact fields, what stops the next run, and where a cost comes from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridle.run import budget
+from bridle.run.budget import Budget, Cost, cost_of
+from bridle.wire.record.error_category import Category
+from bridle.wire.record.record import Record, Tally
+from tests.run.fixtures.agent_runs import run_agent
+from tests.run.fixtures.fake_agent import Script, init, result, successful_turn
+
+STATE = ".ralph/state"
+
+
+def state(cwd: Path, name: str) -> Any:
+    return json.loads((cwd / STATE / name).read_bytes())
+
+
+def write(cwd: Path, name: str, text: str) -> Path:
+    (cwd / STATE).mkdir(parents=True)
+    path = cwd / STATE / name
+    path.write_text(text)
+    return path
+
+
+def test_the_budget_file_has_exactly_the_fields_of_its_format(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "budget.json",
+        '{"total_cost_usd": 1.5, "max_cost_usd": 10.0, "iterations": 17, "max_iterations": 50}',
+    )
+    run_agent(successful_turn().install(tmp_path / "bin"), tmp_path)
+    assert json.loads(path.read_bytes()) == {
+        "total_cost_usd": 1.75,
+        "max_cost_usd": 10.0,
+        "iterations": 18,
+        "max_iterations": 50,
+    }
+
+
+@pytest.mark.parametrize(
+    ("spent", "words"),
+    [
+        ({"total_cost_usd": 10.0, "max_cost_usd": 10.0}, "10.0000 of 10.0000 USD"),
+        ({"total_cost_usd": 0.1, "iterations": 3, "max_iterations": 3}, "3 of 3 runs"),
+    ],
+)
+def test_a_spent_budget_stops_the_next_run_before_it_starts(tmp_path: Path, spent: object, words: str) -> None:
+    path = write(tmp_path, "budget.json", json.dumps(spent))
+    agent = successful_turn().install(tmp_path / "bin")
+    finished = run_agent(agent, tmp_path).finished
+    assert (finished.outcome.failed, finished.outcome.category) == (True, Category.BUDGET)
+    assert finished.outcome.reason == f"the budget is spent: {words}"
+    assert (finished.attempts, finished.outcome.exit_code, finished.log_path) == (0, None, None)
+    assert not agent.starts
+    assert json.loads(path.read_bytes()) == spent
+
+
+def test_a_budget_that_a_crash_has_used_up_stops_the_second_try(tmp_path: Path) -> None:
+    write(tmp_path, "budget.json", '{"max_iterations": 1}')
+    agent = Script().kill().install(tmp_path / "bin")
+    done = run_agent(agent, tmp_path)
+    assert (done.finished.attempts, len(agent.starts)) == (1, 1)
+    assert any(words.startswith("not retried: the budget is spent") for words in done.messages)
+
+
+def test_every_attempt_counts(tmp_path: Path) -> None:
+    agent = Script().on_start(1, Script().kill()).out(init(), result()).install(tmp_path / "bin")
+    run_agent(agent, tmp_path)
+    assert state(tmp_path, "budget.json")["iterations"] == 2
+
+
+def test_the_agents_own_figure_is_the_cost() -> None:
+    record = Record(total_cost_usd=0.5, model="claude-sonnet-4-5", usage=Tally(input_tokens=1_000_000))
+    assert cost_of(record, "claude") == Cost(0.5, "agent")
+
+
+def test_without_a_figure_the_cost_comes_from_tokens_and_prices() -> None:
+    usage = Tally(input_tokens=100_000, output_tokens=10_000, cache_read_input_tokens=10_000)
+    cost = cost_of(Record(model="claude-sonnet-4-5", usage=usage), "claude")
+    assert cost.source == "prices"
+    assert cost.usd == pytest.approx(0.3 + 0.15 + 0.003)
+
+
+def test_agents_that_count_cached_tokens_in_pay_for_them_once() -> None:
+    usage = Tally(input_tokens=100_000, cached_input_tokens=100_000)
+    codex, claude = (cost_of(Record(model="gpt-5", usage=usage), agent).usd for agent in ("codex", "claude"))
+    assert codex is not None
+    assert claude is not None
+    assert codex < claude
+
+
+def test_an_unknown_cost_stays_unknown() -> None:
+    assert cost_of(Record(), "claude") == Cost(None, None)
+    assert cost_of(Record(model="no-such-model", usage=Tally(input_tokens=1)), "claude") == Cost(None, None)
+
+
+def test_a_run_without_a_figure_is_priced_and_counted(tmp_path: Path) -> None:
+    usage = {"input_tokens": 100_000, "output_tokens": 0}
+    agent = Script().out(init(), result(total_cost_usd=None, usage=usage)).install(tmp_path / "bin")
+    finished = run_agent(agent, tmp_path).finished
+    assert (finished.cost.source, finished.record.total_cost_usd) == ("prices", None)
+    assert state(tmp_path, "budget.json")["total_cost_usd"] == pytest.approx(0.3)
+
+
+def test_the_budget_of_a_workspace_without_a_file_has_no_limit(tmp_path: Path) -> None:
+    assert budget.read(tmp_path) == Budget()
+    assert Budget().exhausted is None
