@@ -14,7 +14,7 @@ import pytest
 
 from bridle.agent.command_line import auth_command, flags
 from bridle.cli import command_table
-from bridle.cli.programs.light_command import LightCommand
+from bridle.cli.machine_interface.light_command import LightCommand
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "bridle"

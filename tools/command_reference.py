@@ -11,7 +11,7 @@ import click
 
 from bridle import errors
 from bridle.cli import command_table, exit_codes
-from bridle.cli.programs.light_command import LightCommand
+from bridle.cli.machine_interface.light_command import LightCommand
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "commands.md"
 # Help is wrapped to the width of the terminal; the page needs one width wherever it is made.
@@ -31,8 +31,8 @@ def reference() -> str:
     """Return the whole page."""
     parts = [
         INTRODUCTION,
-        *_overview("For users", command_table.FOR_PEOPLE),
-        *_overview("For agents and hooks", command_table.FOR_PROGRAMS),
+        *_overview("For users", command_table.USER_COMMANDS),
+        *_overview("For agents and hooks", command_table.MACHINE_COMMANDS),
         *_details(),
         *_exit_codes(),
         *_error_codes(errors.Error),

@@ -59,7 +59,7 @@ def test_version_is_printed() -> None:
 def test_help_lists_what_is_built_and_names_what_is_not(arguments: tuple[str, ...]) -> None:
     done = bridle(*arguments)
     assert (done.returncode, done.stderr) == (0, "")
-    for command in command_table.FOR_PEOPLE:
+    for command in command_table.USER_COMMANDS:
         assert command.name in done.stdout
         assert (command.summary in done.stdout) == (command.module is not None)
 
@@ -210,10 +210,10 @@ def test_output_that_cannot_be_written_is_a_failure(tmp_path: Path, body: str) -
 
 
 def test_names_in_the_table_are_unique_and_modules_follow_them() -> None:
-    commands = command_table.FOR_PEOPLE + command_table.FOR_PROGRAMS
+    commands = command_table.USER_COMMANDS + command_table.MACHINE_COMMANDS
     assert len(command_table.COMMANDS) == len(commands)
     for command in commands:
-        packages = ("runs", "agents", "repository") if command in command_table.FOR_PEOPLE else ("machine",)
+        packages = ("runs", "agents", "repository") if command in command_table.USER_COMMANDS else ("machine",)
         module = command.name.replace(":", "_").replace("-", "_")
         assert command.module in (None, *(f"bridle.cli.commands.{package}.{module}" for package in packages))
         if command.name != "agent":  # it exits as `claude` does, also by signals

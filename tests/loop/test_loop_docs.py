@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from bridle.cli import command_table
-from bridle.cli.people.loop_runs import EXIT_CODES
+from bridle.cli.user_interface.loop_runs import EXIT_CODES
 from bridle.loop.control.runs import final_status
 from bridle.loop.process import decisions
 from bridle.loop.process.receipt import Receipt, TaskReceipt
@@ -50,7 +50,7 @@ def test_the_limits_are_those_of_the_program() -> None:
 
 def test_every_command_it_names_is_there() -> None:
     named = set(re.findall(r"bridle ([a-z]+)", PAGE)) - {"itself"}
-    known = {command.name for command in command_table.FOR_PEOPLE if command.module is not None}
+    known = {command.name for command in command_table.USER_COMMANDS if command.module is not None}
     assert named <= known, named - known
 
 

@@ -72,7 +72,7 @@ PLUGIN_CODES = {
     2: "wrong usage, or not a folder of the plugin; nothing was changed",
 }
 READY_CODES = {0: "ready", 1: "something is missing", 2: MEANINGS[2]}
-PROGRAM_CODES = {0: MEANINGS[0], 1: "failed or refused; the error code on stderr says why"}
+MACHINE_CODES = {0: MEANINGS[0], 1: "failed or refused; the error code on stderr says why"}
 ITERATE_CODES = {
     0: "the run was iterated: it waits, has pending effects, or has completed",
     1: "the run failed or was halted; or an error prevented the iteration (then stdout is empty)",
@@ -93,7 +93,7 @@ class Command:
         self.exit_codes = exit_codes
 
 
-FOR_PEOPLE = (
+USER_COMMANDS = (
     Command("demo", "repository.demo", "Run a plan on a sample repository: no account, no network.", LOOP_CODES),
     Command("init", "repository.init", "Detect how this repository is tested; write bridle.toml and a first plan."),
     Command("plan", "repository.plan", "Let an agent read, ask you questions and write PLAN.md.", PLAN_CODES),
@@ -122,41 +122,41 @@ FOR_PEOPLE = (
     Command("clean", "runs.clean", "Remove old logs and runs, by age, after asking.", CLEAN_CODES),
 )
 
-FOR_PROGRAMS = (
-    Command("run:create", "machine.run_create", "Create a run of a process.", PROGRAM_CODES),
+MACHINE_COMMANDS = (
+    Command("run:create", "machine.run_create", "Create a run of a process.", MACHINE_CODES),
     Command("run:iterate", "machine.run_iterate", "Replay a process and list its pending effects.", ITERATE_CODES),
-    Command("run:status", "machine.run_status", "Show the state of a run.", PROGRAM_CODES),
-    Command("run:events", "machine.run_events", "List the entries of a run's journal.", PROGRAM_CODES),
-    Command("run:halt", "machine.run_halt", "End a run for good.", PROGRAM_CODES),
+    Command("run:status", "machine.run_status", "Show the state of a run.", MACHINE_CODES),
+    Command("run:events", "machine.run_events", "List the entries of a run's journal.", MACHINE_CODES),
+    Command("run:halt", "machine.run_halt", "End a run for good.", MACHINE_CODES),
     Command(
         "run:rebuild-state",
         "machine.run_rebuild_state",
         "Rebuild derived state from the journal.",
-        PROGRAM_CODES,
+        MACHINE_CODES,
     ),
-    Command("run:repair-journal", "machine.run_repair_journal", "Move broken journal entries aside.", PROGRAM_CODES),
-    Command("task:list", "machine.task_list", "List the effects of a run.", PROGRAM_CODES),
-    Command("task:show", "machine.task_show", "Show one effect of a run.", PROGRAM_CODES),
-    Command("task:post", "machine.task_post", "Post the result of an effect.", PROGRAM_CODES),
-    Command("health", "machine.health", "Check whether the machine interface works here.", PROGRAM_CODES),
-    Command("session:init", "machine.session_init", "Create the file of a session.", PROGRAM_CODES),
-    Command("session:associate", "machine.session_associate", "Bind an existing session to a run.", PROGRAM_CODES),
-    Command("session:resume", "machine.session_resume", "Bind a session to an existing run.", PROGRAM_CODES),
-    Command("session:state", "machine.session_state", "Show a session's file.", PROGRAM_CODES),
-    Command("session:update", "machine.session_update", "Change a session's file.", PROGRAM_CODES),
+    Command("run:repair-journal", "machine.run_repair_journal", "Move broken journal entries aside.", MACHINE_CODES),
+    Command("task:list", "machine.task_list", "List the effects of a run.", MACHINE_CODES),
+    Command("task:show", "machine.task_show", "Show one effect of a run.", MACHINE_CODES),
+    Command("task:post", "machine.task_post", "Post the result of an effect.", MACHINE_CODES),
+    Command("health", "machine.health", "Check whether the machine interface works here.", MACHINE_CODES),
+    Command("session:init", "machine.session_init", "Create the file of a session.", MACHINE_CODES),
+    Command("session:associate", "machine.session_associate", "Bind an existing session to a run.", MACHINE_CODES),
+    Command("session:resume", "machine.session_resume", "Bind a session to an existing run.", MACHINE_CODES),
+    Command("session:state", "machine.session_state", "Show a session's file.", MACHINE_CODES),
+    Command("session:update", "machine.session_update", "Change a session's file.", MACHINE_CODES),
     Command(
         "session:check-iteration",
         "machine.session_check_iteration",
         "Check whether a session may run another iteration.",
-        PROGRAM_CODES,
+        MACHINE_CODES,
     ),
     Command(
         "session:last-message",
         "machine.session_last_message",
         "Show the agent's last message in its transcript.",
-        PROGRAM_CODES,
+        MACHINE_CODES,
     ),
-    Command("hook:run", "machine.hook_run", "Handle a hook of the host.", PROGRAM_CODES),
+    Command("hook:run", "machine.hook_run", "Handle a hook of the host.", MACHINE_CODES),
 )
 
-COMMANDS = {command.name: command for command in FOR_PEOPLE + FOR_PROGRAMS}
+COMMANDS = {command.name: command for command in USER_COMMANDS + MACHINE_COMMANDS}

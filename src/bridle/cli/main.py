@@ -50,7 +50,7 @@ def _exit_now(code: int) -> None:
 
 
 def _is_for_programs(arguments: list[str]) -> bool:
-    return any([command.name] == arguments[:1] for command in command_table.FOR_PROGRAMS)
+    return any([command.name] == arguments[:1] for command in command_table.MACHINE_COMMANDS)
 
 
 def _replace_closed_streams() -> None:
@@ -121,8 +121,8 @@ def _invoke(module: str, name: str, arguments: list[str]) -> int:
     """Run the `command` of a module."""
     __import__(module)  # importing importlib takes longer than a light command runs
     command = sys.modules[module].command
-    if "bridle.cli.programs.light_command" in sys.modules:
-        from bridle.cli.programs.light_command import LightCommand
+    if "bridle.cli.machine_interface.light_command" in sys.modules:
+        from bridle.cli.machine_interface.light_command import LightCommand
 
         if isinstance(command, LightCommand):
             return command.invoke(name, arguments)
@@ -152,14 +152,14 @@ def _overview() -> str:
         "usage: bridle COMMAND [OPTIONS] [ARGUMENTS]",
     ]
     for title, commands in (
-        ("For users", command_table.FOR_PEOPLE),
-        ("For agents and hooks", command_table.FOR_PROGRAMS),
+        ("For users", command_table.USER_COMMANDS),
+        ("For agents and hooks", command_table.MACHINE_COMMANDS),
     ):
         built = [command for command in commands if command.module is not None]
         lines += ["", f"{title}:"] if built else []
         width = max((len(command.name) for command in built), default=0)
         lines += [f"  {command.name:<{width}}  {command.summary}" for command in built]
-    missing = [command.name for command in command_table.FOR_PEOPLE if command.module is None]
+    missing = [command.name for command in command_table.USER_COMMANDS if command.module is None]
     lines += ["", f"Not built yet: {', '.join(missing)}."]
     lines += ["", "Run `bridle COMMAND --help` for the options of a command, `bridle --version` for the version."]
     return "\n".join(lines)

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from bridle.cli.command_table import COMMANDS
-from bridle.cli.programs.light_command import LightCommand
+from bridle.cli.machine_interface.light_command import LightCommand
 from bridle.errors import DiskError, UsageError
 from bridle.hosts.hooks.list_skills import OWN_PLUGIN_FILE, list_skills
 from bridle.hosts.install import install, locations

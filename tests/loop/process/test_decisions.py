@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridle.cli.people.loop_runs import EXIT_CODES
+from bridle.cli.user_interface.loop_runs import EXIT_CODES
 from bridle.loop.control.runs import final_status
 from bridle.loop.effect_results import CheckResult, SummarizeResult
 from bridle.loop.plan.model import Plan

@@ -28,7 +28,7 @@ from bridle.loop.run_inputs import WORDING, RunInputs, wording_of
 
 # How much of a failing check's output goes into the next iteration's arguments; its log has all of it.
 FAILURE_CHARACTERS = 16_000
-# Recorded with each pause: a replay compares it. The command line maps the status instead (cli/people/loop_runs.py).
+# Recorded with each pause: a replay compares it. The command line maps the status instead (`loop_runs.EXIT_CODES`).
 EXIT_CODES = {
     effects.WHY_LIMIT: 3,
     effects.WHY_USAGE: 3,

@@ -71,8 +71,8 @@ def command(**options: Any) -> int:
     The answer goes to stdout, everything else to stderr. Every byte that the agent prints is kept in
     .ralph/logs/claude/ in its working folder.
     """
-    from bridle.cli.people import ask_report
-    from bridle.cli.people.terminal import run_interruptible
+    from bridle.cli.user_interface import ask_report
+    from bridle.cli.user_interface.terminal import run_interruptible
     from bridle.run.runner import AgentRun
 
     as_json = options["as_json"]

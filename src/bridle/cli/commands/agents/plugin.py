@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridle.cli.exit_codes import FAILED, SUCCESS
-from bridle.cli.people.terminal import json_option, print_document, say, show, top_of
+from bridle.cli.user_interface.terminal import json_option, print_document, say, show, top_of
 from bridle.errors import ProcessError, UsageError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridle.cli.people import terminal
+from bridle.cli.user_interface import terminal
 from bridle.errors import DiskError, UsageError
 from bridle.wire.dialects.dialect_table import AGENTS, DEFAULT_AGENT, StreamDecoder, decoder_for
 

@@ -1,1 +1,1 @@
-"""The commands for agents, hooks and skills, one module each. Imports neither click nor `cli/people`."""
+"""The commands for agents, hooks and skills, one module each. Imports neither click nor `cli/user_interface`."""

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 from bridle import __version__
-from bridle.cli.programs.light_command import RUNS_DIR, Arguments, LightCommand, print_json
-from bridle.cli.programs.run_argument import runs_dir
+from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments, LightCommand, print_json
+from bridle.cli.machine_interface.run_argument import runs_dir
 from bridle.errors import DiskError, LockHeld
 from bridle.ground import disk
 from bridle.ground.light.moments import iso

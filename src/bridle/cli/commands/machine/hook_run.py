@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from bridle.cli.programs.light_command import RUNS_DIR, Arguments, LightCommand, Option
+from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments, LightCommand, Option
 from bridle.hosts.hooks import entry_point
 from bridle.hosts.hooks.hook_protocol import HookCall
 

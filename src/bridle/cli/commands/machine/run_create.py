@@ -7,11 +7,25 @@ import time
 from pathlib import Path
 
 from bridle import _PROCESSES
-from bridle.cli.programs.fire_hooks import fire_hooks
-from bridle.cli.programs.light_command import DRY_RUN, NO_HOOKS, RUNS_DIR, Arguments, LightCommand, Option, print_json
-from bridle.cli.programs.run_argument import runs_dir
-from bridle.cli.programs.session_argument import MAX_ITERATIONS, PLUGIN_ROOT, SESSION_ID, STATE_DIR, iteration_limit
-from bridle.cli.programs.session_binding import (
+from bridle.cli.machine_interface.fire_hooks import fire_hooks
+from bridle.cli.machine_interface.light_command import (
+    DRY_RUN,
+    NO_HOOKS,
+    RUNS_DIR,
+    Arguments,
+    LightCommand,
+    Option,
+    print_json,
+)
+from bridle.cli.machine_interface.run_argument import runs_dir
+from bridle.cli.machine_interface.session_argument import (
+    MAX_ITERATIONS,
+    PLUGIN_ROOT,
+    SESSION_ID,
+    STATE_DIR,
+    iteration_limit,
+)
+from bridle.cli.machine_interface.session_binding import (
     SessionBinding,
     binding_document,
     requested_binding,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from bridle.cli.programs.json_documents import entry_document, position_document
-from bridle.cli.programs.light_command import RUNS_DIR, Arguments, LightCommand, Option, print_json
-from bridle.cli.programs.run_argument import find_run
+from bridle.cli.machine_interface.json_documents import entry_document, position_document
+from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments, LightCommand, Option, print_json
+from bridle.cli.machine_interface.run_argument import find_run
 from bridle.errors import JournalBroken
 from bridle.journal.format import codec, folder_names
 from bridle.journal.format.entries import Entry

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bridle.cli.programs.light_command import RUNS_DIR, Arguments, LightCommand, Option, print_json
-from bridle.cli.programs.run_argument import find_run
+from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments, LightCommand, Option, print_json
+from bridle.cli.machine_interface.run_argument import find_run
 from bridle.errors import UsageError
 from bridle.journal.format.entries import RUN_FAILED, RUN_HALTED, Entry
 from bridle.journal.format.state import FAILED, HALTED

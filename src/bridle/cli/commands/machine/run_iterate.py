@@ -7,8 +7,8 @@ import os
 import sys
 from pathlib import Path
 
-from bridle.cli.programs.light_command import NO_HOOKS, RUNS_DIR, Arguments, LightCommand, Option, print_json
-from bridle.cli.programs.run_argument import find_run
+from bridle.cli.machine_interface.light_command import NO_HOOKS, RUNS_DIR, Arguments, LightCommand, Option, print_json
+from bridle.cli.machine_interface.run_argument import find_run
 
 _OPTIONS = (
     Option("--iteration", "The iteration number to report (default: counted).", value="N"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from bridle.cli.programs.json_documents import position_document, position_line
-from bridle.cli.programs.light_command import DRY_RUN, RUNS_DIR, Arguments, LightCommand, print_json
-from bridle.cli.programs.run_argument import find_run
+from bridle.cli.machine_interface.json_documents import position_document, position_line
+from bridle.cli.machine_interface.light_command import DRY_RUN, RUNS_DIR, Arguments, LightCommand, print_json
+from bridle.cli.machine_interface.run_argument import find_run
 from bridle.ground.light.moments import iso
 from bridle.journal.format.state import State
 from bridle.journal.stores.file_store import FileStore

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from bridle.cli.programs.light_command import DRY_RUN, RUNS_DIR, Arguments, LightCommand, print_json
-from bridle.cli.programs.run_argument import find_run
+from bridle.cli.machine_interface.light_command import DRY_RUN, RUNS_DIR, Arguments, LightCommand, print_json
+from bridle.cli.machine_interface.run_argument import find_run
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import LOCK_WAIT_SECONDS
 from bridle.journal.stores.write_lock import take

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from bridle.cli.programs.json_documents import entry_document, pending_by_kind, position_document, position_line
-from bridle.cli.programs.light_command import RUNS_DIR, Arguments, LightCommand, print_json
-from bridle.cli.programs.run_argument import find_run
+from bridle.cli.machine_interface.json_documents import (
+    entry_document,
+    pending_by_kind,
+    position_document,
+    position_line,
+)
+from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments, LightCommand, print_json
+from bridle.cli.machine_interface.run_argument import find_run
 from bridle.journal.format.documents import completion_proof
 from bridle.journal.format.entries import Entry
 from bridle.journal.format.state import COMPLETED, WAITING, Position

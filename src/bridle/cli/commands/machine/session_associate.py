@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bridle.cli.programs.light_command import RUNS_DIR, Arguments, LightCommand, Option, print_json
-from bridle.cli.programs.run_argument import runs_dir
-from bridle.cli.programs.session_argument import (
+from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments, LightCommand, Option, print_json
+from bridle.cli.machine_interface.run_argument import runs_dir
+from bridle.cli.machine_interface.session_argument import (
     RUN_ID,
     SESSION_OPTIONS,
     change_session,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from bridle.cli.programs.light_command import Arguments, LightCommand, print_json
-from bridle.cli.programs.session_argument import SESSION_OPTIONS, find_session_file, warn_of_faults
+from bridle.cli.machine_interface.light_command import Arguments, LightCommand, print_json
+from bridle.cli.machine_interface.session_argument import SESSION_OPTIONS, find_session_file, warn_of_faults
 from bridle.hosts.sessions import session_file
 from bridle.hosts.sessions.session import SessionFile, moment
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from bridle.cli.programs.light_command import Arguments, LightCommand, Option, print_json
-from bridle.cli.programs.session_argument import (
+from bridle.cli.machine_interface.light_command import Arguments, LightCommand, Option, print_json
+from bridle.cli.machine_interface.session_argument import (
     MAX_ITERATIONS,
     RUN_ID,
     SESSION_OPTIONS,

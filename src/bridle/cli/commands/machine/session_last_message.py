@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from bridle.cli.programs.light_command import Arguments, LightCommand, Option, print_json
-from bridle.cli.programs.session_argument import warn
+from bridle.cli.machine_interface.light_command import Arguments, LightCommand, Option, print_json
+from bridle.cli.machine_interface.session_argument import warn
 from bridle.errors import DiskError
 from bridle.hosts.hooks.stop_rules import promise_in
 from bridle.hosts.hooks.transcript_tail import last_text

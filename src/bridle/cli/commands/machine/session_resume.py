@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import time
 
-from bridle.cli.programs.light_command import RUNS_DIR, Arguments, LightCommand, print_json
-from bridle.cli.programs.run_argument import runs_dir
-from bridle.cli.programs.session_argument import (
+from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments, LightCommand, print_json
+from bridle.cli.machine_interface.run_argument import runs_dir
+from bridle.cli.machine_interface.session_argument import (
     MAX_ITERATIONS,
     RUN_ID,
     SESSION_OPTIONS,

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from bridle.cli.programs.light_command import Arguments, LightCommand, print_json
-from bridle.cli.programs.session_argument import SESSION_OPTIONS, find_session_file, session_document, warn_of_faults
+from bridle.cli.machine_interface.light_command import Arguments, LightCommand, print_json
+from bridle.cli.machine_interface.session_argument import (
+    SESSION_OPTIONS,
+    find_session_file,
+    session_document,
+    warn_of_faults,
+)
 from bridle.hosts.sessions import session_file
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from bridle.cli.programs.light_command import Arguments, LightCommand, Option, print_json
-from bridle.cli.programs.session_argument import SESSION_OPTIONS, change_session, find_session_file, session_document
+from bridle.cli.machine_interface.light_command import Arguments, LightCommand, Option, print_json
+from bridle.cli.machine_interface.session_argument import (
+    SESSION_OPTIONS,
+    change_session,
+    find_session_file,
+    session_document,
+)
 from bridle.errors import UsageError
 from bridle.ground.light.quick_path import Path
 from bridle.hosts.sessions import session_file

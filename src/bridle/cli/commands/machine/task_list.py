@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bridle.cli.programs.json_documents import effect_document
-from bridle.cli.programs.light_command import RUNS_DIR, Arguments, LightCommand, Option, print_json
-from bridle.cli.programs.run_argument import find_run
+from bridle.cli.machine_interface.json_documents import effect_document
+from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments, LightCommand, Option, print_json
+from bridle.cli.machine_interface.run_argument import find_run
 from bridle.journal.stores.file_reader import FileReader
 
 _OPTIONS = (

@@ -7,9 +7,17 @@ import sys
 import time
 from pathlib import Path
 
-from bridle.cli.programs.fire_hooks import fire_hooks
-from bridle.cli.programs.light_command import DRY_RUN, NO_HOOKS, RUNS_DIR, Arguments, LightCommand, Option, print_json
-from bridle.cli.programs.run_argument import find_run
+from bridle.cli.machine_interface.fire_hooks import fire_hooks
+from bridle.cli.machine_interface.light_command import (
+    DRY_RUN,
+    NO_HOOKS,
+    RUNS_DIR,
+    Arguments,
+    LightCommand,
+    Option,
+    print_json,
+)
+from bridle.cli.machine_interface.run_argument import find_run
 from bridle.engine.hooks import score_payload
 from bridle.engine.hooks.find_hooks import ON_SCORE, ON_TASK_COMPLETE
 from bridle.errors import DiskError, UsageError

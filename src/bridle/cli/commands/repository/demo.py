@@ -15,7 +15,7 @@ import click
 from bridle.cli.exit_codes import INTERRUPTED
 
 if TYPE_CHECKING:
-    from bridle.cli.demo.scene import Scene
+    from bridle.cli.demo.demo_folder import DemoFolder
     from bridle.stage.server import Stage
 
 # Delay of each scripted answer on a terminal: long enough to read a line.
@@ -36,64 +36,64 @@ def command(*, folder: Path | None, keep: bool, as_json: bool) -> int:
     Only the model is not real: its answers come from a script on this machine. The agent, its edits, the tests that
     Bridle runs and the commits are real.
     """
-    from bridle.cli.demo.scene import build, choose_folder, clear, find_unfinished
+    from bridle.cli.demo.demo_folder import choose_folder, create, find_unfinished, remove
 
     unfinished = find_unfinished(folder)
     if unfinished is not None:
-        scene, run = unfinished
-        click.echo(f"Continuing the demo in {scene.repository}\n", err=True)
+        demo, run = unfinished
+        click.echo(f"Continuing the demo in {demo.repository}\n", err=True)
     else:
-        scene, run = asyncio.run(build(choose_folder(folder), os.environ)), None
-    code = _play(scene, run, as_json=as_json, keep=keep)
+        demo, run = asyncio.run(create(choose_folder(folder), os.environ)), None
+    code = _run_demo(demo, run, as_json=as_json, keep=keep)
     if not keep:
-        clear(scene.folder)
+        remove(demo.folder)
     return code
 
 
-def _play(scene: Scene, run: Path | None, *, as_json: bool, keep: bool) -> int:
+def _run_demo(demo: DemoFolder, run: Path | None, *, as_json: bool, keep: bool) -> int:
     """Run the plan against the stage, or continue its run, and print what to try next."""
     from bridle.cli.demo.demo_script import script
-    from bridle.cli.people import loop_runs
+    from bridle.cli.user_interface import loop_runs
     from bridle.stage.script import load_script
     from bridle.stage.thread import running
 
     seconds = DELAY_SECONDS if sys.stderr.isatty() else 0.0
-    again = f"{_bridle()} demo --folder {shlex.quote(str(scene.folder))}" if keep else f"{_bridle()} demo"
-    with running(load_script(script(scene.repository, delay_seconds=seconds))) as stage:
-        environment = scene.environment(stage.url, os.environ)
+    again = f"{_bridle()} demo --folder {shlex.quote(str(demo.folder))}" if keep else f"{_bridle()} demo"
+    with running(load_script(script(demo.repository, delay_seconds=seconds))) as stage:
+        environment = demo.environment(stage.url, os.environ)
 
         async def create_and_drive() -> int:
-            folder = run or await _create_run(scene, environment, resume=again if keep else None)
+            folder = run or await _create_run(demo, environment, resume=again if keep else None)
             return await loop_runs.drive_to_receipt(
                 folder, as_json=as_json, environment=environment, addresses=(), resume=again
             )
 
         code = asyncio.run(create_and_drive())
         problems = _stage_problems(stage)
-    next_steps = [] if not keep or code == INTERRUPTED else _next_steps(scene)
+    next_steps = [] if not keep or code == INTERRUPTED else _next_steps(demo)
     for line in [*problems, *next_steps]:
         click.echo(line, err=True)
     return code
 
 
-async def _create_run(scene: Scene, environment: dict[str, str], *, resume: str | None) -> Path:
+async def _create_run(demo: DemoFolder, environment: dict[str, str], *, resume: str | None) -> Path:
     """Create the run of the sample's plan."""
-    from bridle.cli.people import loop_runs
+    from bridle.cli.user_interface import loop_runs
     from bridle.loop.control import runs
     from bridle.loop.plan.read_plan import read_plan
     from bridle.loop.settings.bridle_toml import load_settings
 
-    settings = load_settings(scene.repository, Path(environment["BRIDLE_HOME"]), {"agent": "bridle-agent"})
-    plan = read_plan("PLAN.md", scene.repository, settings)
-    request = await runs.check_start(scene.repository, plan, settings, environment)
-    for line in _introduction(scene, len(plan.tasks)):
+    settings = load_settings(demo.repository, Path(environment["BRIDLE_HOME"]), {"agent": "bridle-agent"})
+    plan = read_plan("PLAN.md", demo.repository, settings)
+    request = await runs.check_start(demo.repository, plan, settings, environment)
+    for line in _introduction(demo, len(plan.tasks)):
         click.echo(line, err=True)
     return await loop_runs.create_run(request, environment, introduction=(), resume=resume)
 
 
-def _introduction(scene: Scene, tasks: int) -> list[str]:
+def _introduction(demo: DemoFolder, tasks: int) -> list[str]:
     return [
-        f"The sample repository is {scene.repository}",
+        f"The sample repository is {demo.repository}",
         f"It is a small package whose tests fail, with a plan of {tasks} tasks.",
         "",
         "The model's answers are scripted and come from this machine: no account is used,",
@@ -103,9 +103,9 @@ def _introduction(scene: Scene, tasks: int) -> list[str]:
     ]
 
 
-def _next_steps(scene: Scene) -> list[str]:
+def _next_steps(demo: DemoFolder) -> list[str]:
     """List commands to try next."""
-    lines = ["", "Try next:", f"  cd {shlex.quote(str(scene.repository))}"]
+    lines = ["", "Try next:", f"  cd {shlex.quote(str(demo.repository))}"]
     if _bridle() != "bridle":
         lines.append(f'  export PATH={shlex.quote(os.path.dirname(_bridle()))}:"$PATH"')
     return [

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from bridle.cli.exit_codes import FAILED, SUCCESS
-from bridle.cli.people.terminal import json_option, print_document, runs_dir_option, show
+from bridle.cli.user_interface.terminal import json_option, print_document, runs_dir_option, show
 
 
 @click.command("doctor", short_help="Check what is installed, what is missing and how to fix it.")
@@ -22,7 +22,7 @@ def command(*, trusts: bool, runs_dir: str | None, as_json: bool) -> int:
     """
     import asyncio
 
-    from bridle.cli.people import doctor_checks
+    from bridle.cli.user_interface import doctor_checks
     from bridle.engine.hooks import trust
     from bridle.engine.hooks.find_hooks import repository_of
     from bridle.ground.home import bridle_home

@@ -46,8 +46,8 @@ def command(
     You answer its questions here, one by one, in one conversation. `-` reads the goal from standard input; then the
     agent cannot ask.
     """
-    from bridle.cli.people.plan_dialogue import Planner
-    from bridle.cli.people.terminal import say
+    from bridle.cli.user_interface.plan_dialogue import Planner
+    from bridle.cli.user_interface.terminal import say
     from bridle.ground.home import bridle_home
     from bridle.loop.settings.bridle_toml import load_settings
 
@@ -106,7 +106,7 @@ def _write(path: Path, text: str) -> None:
 def _fire_hooks(path: Path, goal: str, plan: Plan, *, enabled: bool) -> None:
     import asyncio
 
-    from bridle.cli.people.terminal import say, top_of
+    from bridle.cli.user_interface.terminal import say, top_of
     from bridle.engine.hooks.run_hooks import Hooks
     from bridle.loop.plan.drafting import POST_PLANNING
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridle.cli.people.terminal import chosen_run, json_option, print_document, runs_dir_option, show, shown_run
+from bridle.cli.user_interface.terminal import chosen_run, json_option, print_document, runs_dir_option, show, shown_run
 from bridle.errors import EffectNotFound, UsageError
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def command(
 def _continue(store: FileStore, effect_id: str, value: dict[str, object], *, resume: bool, as_json: bool) -> int:
     import asyncio
 
-    from bridle.cli.people.loop_runs import drive_to_receipt
+    from bridle.cli.user_interface.loop_runs import drive_to_receipt
     from bridle.loop.run_inputs import is_loop_run
 
     folder, is_loop = store.run, is_loop_run(store)
@@ -70,7 +70,7 @@ def _continue(store: FileStore, effect_id: str, value: dict[str, object], *, res
     if resume and is_loop:
         return asyncio.run(drive_to_receipt(folder, as_json=as_json))
     if resume:
-        from bridle.cli.people.drive_run import CommandOptions, drive_run
+        from bridle.cli.user_interface.drive_run import CommandOptions, drive_run
         from bridle.engine.drive.driver import DriveOptions
 
         return drive_run(folder, DriveOptions(), CommandOptions(as_json))

@@ -7,7 +7,14 @@ import os
 import click
 
 from bridle.cli.exit_codes import FAILED, SUCCESS
-from bridle.cli.people.terminal import chosen_run, json_option, print_document, run_argument, runs_dir_option, show
+from bridle.cli.user_interface.terminal import (
+    chosen_run,
+    json_option,
+    print_document,
+    run_argument,
+    runs_dir_option,
+    show,
+)
 
 
 @click.command("audit", short_help="Verify a run's checksums, sequence and receipts.")

@@ -31,7 +31,7 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
     Removes files in .ralph/logs, run folders with their worktrees and snapshots, and the plugin's session files that
     are bound to no run. Keeps branches, commits and everything else, and every run that is running.
     """
-    from bridle.cli.people.terminal import runs_here, top_of
+    from bridle.cli.user_interface.terminal import runs_here, top_of
     from bridle.ground import clock
     from bridle.ground.home import bridle_home
     from bridle.hosts.sessions import expired_sessions

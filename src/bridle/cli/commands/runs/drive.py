@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridle.cli.people.terminal import chosen_run, json_option, run_argument, runs_dir_option
+from bridle.cli.user_interface.terminal import chosen_run, json_option, run_argument, runs_dir_option
 from bridle.errors import UsageError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def command(**options: Any) -> int:
     to stderr. You can kill and restart it at any moment: an interrupted effect is executed again only if that is safe.
     """
     run = chosen_run(options["run"], options["runs_dir"])
-    from bridle.cli.people.drive_run import CommandOptions, drive_run  # not needed to report a missing run
+    from bridle.cli.user_interface.drive_run import CommandOptions, drive_run  # not needed to report a missing run
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop.run_inputs import is_loop_run
 

@@ -13,8 +13,8 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 def command(*, text: str, run: str | None, as_json: bool) -> int:
     """Add TEXT to the prompt of the next iteration of RUN (default: the last run)."""
-    from bridle.cli.people import loop_runs
-    from bridle.cli.people.terminal import say
+    from bridle.cli.user_interface import loop_runs
+    from bridle.cli.user_interface.terminal import say
     from bridle.errors import UsageError
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop import user_messages

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from bridle.cli.people.terminal import limit_options
+from bridle.cli.user_interface.terminal import limit_options
 
 
 @click.command("resume", short_help="Continue a run after a crash, an interruption or a limit.")
@@ -18,7 +18,7 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, **flags: Any) -> 
     """Continue RUN (default: the last run) where it stopped; you can set new limits."""
     import asyncio
 
-    from bridle.cli.people import loop_runs
+    from bridle.cli.user_interface import loop_runs
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop import user_messages
     from bridle.loop.control.pauses import end_pause

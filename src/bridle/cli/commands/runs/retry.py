@@ -16,8 +16,8 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
     """Give TASK (its title, or a unique part of it) in RUN (default: the last run) all its tries again."""
     import asyncio
 
-    from bridle.cli.people import loop_runs
-    from bridle.cli.people.terminal import say
+    from bridle.cli.user_interface import loop_runs
+    from bridle.cli.user_interface.terminal import say
     from bridle.errors import UsageError
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop import user_messages

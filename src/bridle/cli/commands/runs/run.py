@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridle.cli.people.terminal import limit_options
+from bridle.cli.user_interface.terminal import limit_options
 from bridle.errors import AgentError
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, *
     With --parallel N up to N tasks run at once, each in such a worktree; finished tasks are merged one at a time,
     after their checks pass again, and a task that conflicts is tried again.
     """
-    from bridle.cli.people import loop_runs
-    from bridle.cli.people.terminal import say
+    from bridle.cli.user_interface import loop_runs
+    from bridle.cli.user_interface.terminal import say
     from bridle.ground.home import bridle_home
     from bridle.loop.control import runs
     from bridle.loop.plan.read_plan import read_plan

@@ -12,7 +12,7 @@ def command(*, run: str | None, as_json: bool) -> int:
     """Show the receipt of RUN (default: the last run) as it is now. Changes nothing."""
     import msgspec
 
-    from bridle.cli.people import loop_runs
+    from bridle.cli.user_interface import loop_runs
     from bridle.engine.drive.driver import find_driver
     from bridle.loop.control.current_state import read_receipt
     from bridle.loop.process.receipt import DriverProcess

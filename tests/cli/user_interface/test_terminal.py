@@ -12,7 +12,7 @@ LIMIT_SECONDS = 60.0
 # Work that cleans up for ever.
 PROGRAM = """
 import asyncio
-from bridle.cli.people.terminal import run_interruptible
+from bridle.cli.user_interface.terminal import run_interruptible
 
 async def clean_up():
     print("cleaning up", flush=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.cli.people import notify
+from bridle.cli.user_interface import notify
 from bridle.errors import UsageError
 from tests.loop.fixtures.fake_agent import make_project
 from tests.views.fixtures.sample_receipts import receipt, task

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.cli import exit_codes
-from bridle.cli.people.terminal import print_document, run_interruptible, say, show, shown_run
+from bridle.cli.user_interface.terminal import print_document, run_interruptible, say, show, shown_run
 from bridle.engine.drive import driver
 from bridle.engine.drive.driver import DriveOptions, DriveResult
 from bridle.engine.hooks.find_hooks import repository_of

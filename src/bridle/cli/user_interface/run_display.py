@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from bridle.cli.people.keyboard import keys
-from bridle.cli.people.terminal import is_terminal
+from bridle.cli.user_interface.keyboard import keys
+from bridle.cli.user_interface.terminal import is_terminal
 from bridle.errors import Error
 from bridle.ground import clock
 from bridle.journal.stores.file_store import FileStore

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from bridle.cli.programs.light_command import Arguments
+from bridle.cli.machine_interface.light_command import Arguments
 from bridle.engine.hooks.find_hooks import find_scripts, repository_of
 
 

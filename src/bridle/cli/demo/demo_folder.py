@@ -27,7 +27,7 @@ _KEPT = ("LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "COLORTERM", "NO_COLOR", "T
 
 
 @dataclass(frozen=True)
-class Scene:
+class DemoFolder:
     """The folder of one demo."""
 
     folder: Path
@@ -78,40 +78,40 @@ def choose_folder(chosen: Path | None) -> Path:
     return folder.resolve()
 
 
-def find_unfinished(chosen: Path | None) -> tuple[Scene, Path | None] | None:
+def find_unfinished(chosen: Path | None) -> tuple[DemoFolder, Path | None] | None:
     """Return the interrupted demo in a folder and its run, if it had one; None without a demo."""
     if chosen is None:
         return None
-    scene = Scene(chosen.resolve())
-    has_commit = (scene.repository / ".git/refs/heads/main").is_file()
-    runs = [path.parent for path in (scene.repository / layout.RUNS_FOLDER).glob(f"*/{layout.RUN_FILE}")]
-    if not scene.agent.is_file() or not has_commit or len(runs) > 1:
+    demo = DemoFolder(chosen.resolve())
+    has_commit = (demo.repository / ".git/refs/heads/main").is_file()
+    runs = [path.parent for path in (demo.repository / layout.RUNS_FOLDER).glob(f"*/{layout.RUN_FILE}")]
+    if not demo.agent.is_file() or not has_commit or len(runs) > 1:
         return None
     if runs and FileStore(runs[0]).position().end is not None:
         return None
-    return scene, runs[0] if runs else None
+    return demo, runs[0] if runs else None
 
 
-async def build(folder: Path, inherited: Mapping[str, str]) -> Scene:
+async def create(folder: Path, inherited: Mapping[str, str]) -> DemoFolder:
     """Write the sample repository with one commit, the home folder and the agent program."""
-    scene = Scene(folder)
-    for path in (scene.repository, scene.home, scene.agent.parent):
+    demo = DemoFolder(folder)
+    for path in (demo.repository, demo.home, demo.agent.parent):
         path.mkdir()
     program = _AGENT.format(python=shlex.quote(sys.executable))
-    disk.write_new(scene.agent, program.encode(), mode=0o755)
+    disk.write_new(demo.agent, program.encode(), mode=0o755)
     for name, text in FILES.items():
-        path = scene.repository / name
+        path = demo.repository / name
         path.parent.mkdir(exist_ok=True)
         disk.write_new(path, text.encode(), mode=0o644)
-    git = Git(scene.repository, scene.environment("", inherited))
+    git = Git(demo.repository, demo.environment("", inherited))
     await git.run("init", "--quiet", "--initial-branch=main")
     await git.run("add", "--all")
     await git.run(*_IDENTITY, "commit", "--quiet", "--message", "A till, with tests that fail")
-    return scene
+    return demo
 
 
-def clear(folder: Path) -> None:
-    """Remove a demo."""
+def remove(folder: Path) -> None:
+    """Remove the folder of a demo."""
     try:
         shutil.rmtree(folder)
     except OSError as error:

@@ -53,7 +53,7 @@ def test_the_cases_of_the_contract(case: Case, tmp_path: Path) -> None:
 def test_a_recording_has_its_golden_document(name: str) -> None:
     stderr = FOLDER / f"{name}.stderr"
     arguments = ["--stderr", str(stderr)] if stderr.exists() else []
-    golden = Path(__file__).parents[1] / "wire" / "record" / "golden" / f"{name}.json"
+    golden = Path(__file__).parents[3] / "wire" / "record" / "golden" / f"{name}.json"
     found = document(str(FOLDER / f"{name}.ndjson"), "--exit-code", str(exit_code_of(name)), *arguments)
     assert found == json.loads(golden.read_text(encoding="utf-8"))
 
@@ -237,6 +237,6 @@ def test_what_a_summary_needs_not_is_not_imported() -> None:
 
 
 def test_every_field_of_the_document_is_documented() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "inspect.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[4] / "docs" / "inspect.md").read_text(encoding="utf-8")
     tables = "\n".join(line for line in page.splitlines() if line.startswith("|"))
     assert [field for field in document("-", stdin=GOOD) if f"`{field}`" not in tables] == []

@@ -91,7 +91,7 @@ def show(text: str) -> None:
 
 def print_document(value: object) -> None:
     """Print one JSON document with secrets masked."""
-    from bridle.cli.programs.light_command import print_json
+    from bridle.cli.machine_interface.light_command import print_json
     from bridle.wire.mask import Mask, secret_values
 
     print_json(Mask(secret_values(os.environ)).apply_to_json(value), pretty=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from bridle.cli.programs.light_command import RUNS_DIR, Arguments, Option
+from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments, Option
 from bridle.errors import RunIdMissing, SessionFileUnusable, SessionIdMissing, SessionNotFound, UsageError
 from bridle.ground import ids
 from bridle.ground.light.abc_names import Callable

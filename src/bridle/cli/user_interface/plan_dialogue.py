@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bridle.cli.exit_codes import FAILED, INTERRUPTED, SUCCESS, WAITING
-from bridle.cli.people.terminal import clean, run_interruptible, say
+from bridle.cli.user_interface.terminal import clean, run_interruptible, say
 from bridle.errors import UsageError
 from bridle.loop.plan import drafting
 from bridle.loop.plan.model import Plan

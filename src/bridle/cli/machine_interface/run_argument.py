@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from bridle.cli.programs.light_command import RUNS_DIR, Arguments
+from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments
 from bridle.journal.stores.find_run import run_folder, runs_folder
 
 

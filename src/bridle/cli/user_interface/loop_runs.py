@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 
 from bridle.cli import exit_codes
-from bridle.cli.people import notify
-from bridle.cli.people.run_display import display_for
-from bridle.cli.people.terminal import chosen_run, is_terminal, say, until_signalled
+from bridle.cli.user_interface import notify
+from bridle.cli.user_interface.run_display import display_for
+from bridle.cli.user_interface.terminal import chosen_run, is_terminal, say, until_signalled
 from bridle.engine.iterate.iteration_report import COMPLETED
 from bridle.errors import AgentError
 from bridle.ground.home import bridle_home

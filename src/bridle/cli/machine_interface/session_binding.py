@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import time
 
-from bridle.cli.programs.light_command import Arguments
-from bridle.cli.programs.session_argument import (
+from bridle.cli.machine_interface.light_command import Arguments
+from bridle.cli.machine_interface.session_argument import (
     HARNESS,
     SESSION_ID,
     inherited_warning,

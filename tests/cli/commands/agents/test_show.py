@@ -18,7 +18,7 @@ from tests.fixtures.bridle_program import BRIDLE
 from tests.wire.fixtures.conversations import RECORDINGS, assistant_line, result, result_line, text, use, user_line
 
 PROGRAM = [str(BRIDLE), "show"]
-GOLDEN = Path(__file__).parents[1] / "views" / "terminal" / "golden"
+GOLDEN = Path(__file__).parents[3] / "views" / "terminal" / "golden"
 # A process that has not answered by then hangs: starting takes well under a second on an idle machine.
 LIMIT_SECONDS = 60
 
