@@ -17,7 +17,7 @@ from bridle.cli.exit_codes import FAILED, INTERRUPTED, READER_GONE, USAGE
 def main() -> None:
     """Run the program `bridle`."""
     code = run(sys.argv[1:])
-    if _is_for_programs(sys.argv[1:]):
+    if _is_machine_command(sys.argv[1:]):
         _exit_now(code)  # agents and hooks start these many times a minute
     sys.exit(code)
 
@@ -49,7 +49,7 @@ def _exit_now(code: int) -> None:
     os._exit(code)
 
 
-def _is_for_programs(arguments: list[str]) -> bool:
+def _is_machine_command(arguments: list[str]) -> bool:
     return any([command.name] == arguments[:1] for command in command_table.MACHINE_COMMANDS)
 
 
@@ -79,7 +79,7 @@ def _run_guarded(arguments: list[str]) -> int:
             return READER_GONE
         code = _report(error, as_json=_wants_json(arguments))
         # The contract with agents and hooks has one code for every error; the document says which error it was.
-        return FAILED if _is_for_programs(arguments) else code
+        return FAILED if _is_machine_command(arguments) else code
 
 
 def _flush(code: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridle.agent.command_line.flags import FLAGS, Handling, Takes, parse
+from bridle.agent.command_line.flags import FLAGS, FlagArgument, Handling, parse
 from bridle.agent.command_line.options import Options, make_options
 from bridle.errors import UsageError
 
@@ -19,7 +19,7 @@ def read(*arguments: str) -> Options:
 def test_every_flag_is_read_in_both_dialects(name: str) -> None:
     flag = next(flag for flag in FLAGS if name in flag.names)
     value = flag.choices[0] if flag.choices else "7"
-    both = [[name, value], [f"{name}={value}"]] if flag.takes is not Takes.NOTHING else [[name]]
+    both = [[name, value], [f"{name}={value}"]] if flag.takes is not FlagArgument.NOTHING else [[name]]
     if flag.handling is Handling.REFUSED:
         for words in both:
             with pytest.raises(UsageError, match="not supported by bridle-agent"):
@@ -27,7 +27,7 @@ def test_every_flag_is_read_in_both_dialects(name: str) -> None:
         return
     read_values = [parse(words).values[flag.key] for words in both]
     assert all(found == read_values[0] for found in read_values)
-    if flag.takes is Takes.NOTHING:
+    if flag.takes is FlagArgument.NOTHING:
         assert read_values == [True]
     else:
         assert value in (read_values[0] if isinstance(read_values[0], tuple) else (read_values[0],))

@@ -15,7 +15,7 @@ from bridle.errors import SettingsError
 from bridle.loop.settings.bridle_toml import LIMIT_BYTES, find_file, line_of, load_settings, read_text
 from bridle.loop.settings.limits import Limits
 from bridle.loop.settings.model import AGENTS, KEYS, Settings
-from bridle.loop.text.durations import format_duration, parse_duration
+from bridle.loop.text.durations import parse_duration, render_duration
 
 
 @pytest.fixture
@@ -237,7 +237,7 @@ def test_an_invalid_duration_is_refused(text: str) -> None:
 
 @given(st.integers(1, 10**9) | st.floats(0.001, 10**6).map(lambda value: round(value, 3)))
 def test_a_formatted_duration_parses_back(seconds: float) -> None:
-    assert parse_duration(format_duration(seconds)) == pytest.approx(seconds, rel=1e-5)
+    assert parse_duration(render_duration(seconds)) == pytest.approx(seconds, rel=1e-5)
 
 
 @given(st.text(max_size=200))

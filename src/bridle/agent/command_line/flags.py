@@ -14,7 +14,7 @@ import msgspec
 from bridle.errors import UsageError
 
 
-class Takes(Enum):
+class FlagArgument(Enum):
     """The argument of a flag."""
 
     NOTHING = "nothing"
@@ -35,7 +35,7 @@ class Flag(msgspec.Struct, frozen=True):
     """One flag: its names, its argument, and whether it is used."""
 
     names: tuple[str, ...]
-    takes: Takes = Takes.NOTHING
+    takes: FlagArgument = FlagArgument.NOTHING
     handling: Handling = Handling.USED
     choices: tuple[str, ...] = ()
     repeats: bool = False
@@ -53,7 +53,7 @@ PERMISSION_MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "dont
 OUTPUT_FORMATS = ("text", "json", "stream-json")
 INPUT_FORMATS = ("text", "stream-json")
 
-_V, _M, _L = Takes.VALUE, Takes.MAYBE, Takes.LIST
+_V, _M, _L = FlagArgument.VALUE, FlagArgument.MAYBE, FlagArgument.LIST
 _IGNORED, _REFUSED = Handling.IGNORED, Handling.REFUSED
 
 FLAGS: tuple[Flag, ...] = (
@@ -190,7 +190,7 @@ def _find(word: str, rest: list[str]) -> tuple[Flag, str | None]:
         flag = _BY_NAME.get(name)
         if flag is None:
             _unknown(name)
-        if equals and flag.takes is Takes.NOTHING:
+        if equals and flag.takes is FlagArgument.NOTHING:
             raise UsageError(f"error: option '{name}' takes no value")
         return flag, value if equals else None
     flag = _BY_NAME.get(word[:2])
@@ -198,7 +198,7 @@ def _find(word: str, rest: list[str]) -> tuple[Flag, str | None]:
         _unknown(word[:2])
     if len(word) == 2:
         return flag, None
-    if flag.takes is Takes.NOTHING:
+    if flag.takes is FlagArgument.NOTHING:
         rest.insert(0, "-" + word[2:])
         return flag, None
     return flag, word[2:]
@@ -206,15 +206,15 @@ def _find(word: str, rest: list[str]) -> tuple[Flag, str | None]:
 
 def _take_argument(flag: Flag, value: str | None, rest: list[str]) -> FlagValue:
     match flag.takes:
-        case Takes.NOTHING:
+        case FlagArgument.NOTHING:
             return True
-        case Takes.MAYBE:
+        case FlagArgument.MAYBE:
             if value is None and rest and not rest[0].startswith("-"):
                 value = rest.pop(0)
             return True if value is None else value
-        case Takes.VALUE:
+        case FlagArgument.VALUE:
             return _checked_choice(flag, _required(flag, value, rest))
-        case Takes.LIST:
+        case FlagArgument.LIST:
             values = [_required(flag, value, rest)]
             while rest and value is None and not rest[0].startswith("-"):
                 values.append(rest.pop(0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bridle.agent.command_line.flags import FLAGS, Flag, Handling, Takes
+from bridle.agent.command_line.flags import FLAGS, Flag, FlagArgument, Handling
 
 # One line for each flag that is used.
 DESCRIPTIONS = {
@@ -86,11 +86,11 @@ def _names(handling: Handling) -> list[str]:
 def _usage(flag: Flag) -> str:
     names = ", ".join(flag.names)
     match flag.takes:
-        case Takes.NOTHING:
+        case FlagArgument.NOTHING:
             return names
-        case Takes.VALUE:
+        case FlagArgument.VALUE:
             return f"{names} VALUE"
-        case Takes.MAYBE:
+        case FlagArgument.MAYBE:
             return f"{names} [VALUE]"
-        case Takes.LIST:
+        case FlagArgument.LIST:
             return f"{names} VALUES..."

@@ -50,10 +50,10 @@ def decide(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
 
 def only_reads(arguments: Mapping[str, Any], policy: Policy) -> bool:
     """Return whether a Bash command is read-only: it would be allowed without any rule."""
-    from bridle.agent.permissions.bash.decide_command import judge_command  # tree-sitter is loaded with it
+    from bridle.agent.permissions.bash.decide_command import decide_command  # tree-sitter is loaded with it
 
     bare = Policy(cwd=policy.cwd, home=policy.home, folders=policy.folders, shell_folder=policy.shell_folder)
-    return isinstance(judge_command(arguments.get("command"), bare), Allowed)
+    return isinstance(decide_command(arguments.get("command"), bare), Allowed)
 
 
 def bypass_refusal(environment: Mapping[str, str], uid: int) -> str | None:
@@ -68,9 +68,9 @@ def _decide(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
         if rule.specifier is None and names_tool(rule, tool):
             return Denied(denial_messages.denied_tool(tool))
     if tool == "Bash":
-        from bridle.agent.permissions.bash.decide_command import judge_command  # tree-sitter is loaded with it
+        from bridle.agent.permissions.bash.decide_command import decide_command  # tree-sitter is loaded with it
 
-        return judge_command(arguments.get("command"), policy)
+        return decide_command(arguments.get("command"), policy)
     if tool in READERS or tool in WRITERS:
         return judge_file(tool, arguments, policy)
     return _decide_other(tool, arguments, policy)

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments
+from bridle.errors import DiskError
 from bridle.journal.stores.find_run import run_folder, runs_folder
 
 
@@ -16,6 +17,26 @@ def find_run(args: Arguments) -> Path:
 
 def runs_dir(args: Arguments) -> Path:
     return runs_folder(args.text(RUNS_DIR.name), os.environ)
+
+
+def check_runs_folder(runs: Path) -> None:
+    """Raise DiskError or LockHeld unless runs can be created in the folder; write and lock a file to find out."""
+    from bridle.ground import disk
+    from bridle.ground.lock import FileLock
+
+    parent = next(folder for folder in (runs, *runs.parents) if os.path.lexists(folder))
+    if not (parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)):
+        raise DiskError(
+            f"no run can be created in {runs}: {parent} is not a writable folder",
+            remedy=f"Make {parent} writable, or name another folder with --runs-dir.",
+        )
+    if parent != runs:
+        return
+    probe = disk.temporary_name(runs)
+    try:
+        FileLock.hold(probe, holder="a check of the folder").release()
+    finally:
+        probe.unlink(missing_ok=True)
 
 
 def secrets_may_be_shown(args: Arguments) -> bool:

@@ -15,13 +15,12 @@ from pathlib import Path
 
 from bridle import __version__
 from bridle.agent.tools.search import ripgrep
+from bridle.cli.machine_interface.run_argument import check_runs_folder
 from bridle.engine.hooks import trust
 from bridle.engine.hooks.find_hooks import REPOSITORY_FOLDER
 from bridle.errors import AgentError, DiskError, LockHeld, ProcessError
-from bridle.ground import disk
 from bridle.ground.children.capture import capture
 from bridle.ground.home import bridle_home
-from bridle.ground.lock import FileLock
 from bridle.hosts.install import locations
 from bridle.hosts.install.install import Installed, find_faults, read
 from bridle.hosts.install.render_plugin import block_cap
@@ -150,19 +149,13 @@ def _home(environment: Mapping[str, str]) -> Check:
 
 
 def _runs(runs: Path) -> Check:
-    """Check that runs can be created: their folder is writable, and files in it can be locked."""
-    parent = next(folder for folder in (runs, *runs.parents) if folder.is_dir())
-    if not os.access(parent, os.W_OK | os.X_OK):
-        return Check("runs", MISSING, f"{parent} is not writable, so no run can be created", "Use another folder.")
-    if not runs.is_dir():
-        return Check("runs", OK, f"{runs} does not exist yet; it is created with the first run")
-    probe = disk.temporary_name(runs)
+    """Check that runs can be created."""
     try:
-        FileLock.hold(probe, holder="bridle doctor").release()
+        check_runs_folder(runs)
     except (DiskError, LockHeld) as error:
         return Check("runs", MISSING, error.message, error.remedy)
-    finally:
-        probe.unlink(missing_ok=True)
+    if not runs.is_dir():
+        return Check("runs", OK, f"{runs} does not exist yet; it is created with the first run")
     return Check("runs", OK, f"{runs} is writable and lockable")
 
 

@@ -68,7 +68,7 @@ class Prompt:
 
 
 @dataclass(frozen=True)
-class Material:
+class PromptContent:
     """What a prompt contains besides the task."""
 
     agents_file: str | None = None
@@ -79,7 +79,9 @@ class Material:
     answer: str | None = None
 
 
-def sections(task: Task, plan: Plan, material: Material, settings: Settings, checks: tuple[str, ...]) -> list[Section]:
+def sections(
+    task: Task, plan: Plan, material: PromptContent, settings: Settings, checks: tuple[str, ...]
+) -> list[Section]:
     """Return the sections of a prompt, the most important first."""
     hint = "\n".join(material.hints)
     return [

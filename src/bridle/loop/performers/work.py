@@ -174,7 +174,7 @@ async def _snapshot(context: RunContext, args: WorkArgs) -> Snapshot:
 
 
 def _prompt(task: Task, args: WorkArgs, context: RunContext, hints: tuple[str, ...]) -> iteration_prompt.Prompt:
-    material = iteration_prompt.Material(
+    material = iteration_prompt.PromptContent(
         agents_file=_agents_file(context.folder),
         progress=progress_file.read(context.progress_folder),
         failure=args.failure,

@@ -29,7 +29,7 @@ def checked_seconds(seconds: float) -> float:
     return seconds
 
 
-def format_duration(seconds: float) -> str:
+def render_duration(seconds: float) -> str:
     """Format seconds in the shortest form that parses back: `8h`, `90s`, `1h30m`."""
     whole = int(seconds)
     if whole != seconds or not whole:

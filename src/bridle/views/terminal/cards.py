@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from bridle.views.format_amounts import format_count
+from bridle.views.format_amounts import format_count, format_duration
 from bridle.views.terminal.footer import DENIED, footer_lines
-from bridle.views.terminal.page import DisplayOptions, Page, format_seconds, omitted_line
+from bridle.views.terminal.page import DisplayOptions, Page, omitted_line
 from bridle.views.terminal.styled_lines import (
     BLANK,
     MIN_WIDTH,
@@ -188,7 +188,7 @@ class Cards:
         if isinstance(call.detail, SubAgent):
             parts.extend(self._agent_figures(call, call.detail))
         if call.seconds is not None:
-            parts.append(format_seconds(call.seconds))
+            parts.append(format_duration(call.seconds))
         return " · ".join(parts)
 
     def _agent_figures(self, call: Call, agent: SubAgent) -> Iterator[str]:

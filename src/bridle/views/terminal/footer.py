@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bridle.views.format_amounts import format_count
-from bridle.views.terminal.page import Page, format_seconds
+from bridle.views.format_amounts import format_count, format_duration
+from bridle.views.terminal.page import Page
 from bridle.views.terminal.styled_lines import Line, indent, styled_line, wrap_text
 from bridle.wire.transcript.items import Footer
 
@@ -41,7 +41,7 @@ def _figures(page: Page, footer: Footer) -> str:
     if footer.turns is not None:
         parts.append(format_count(footer.turns, "turn"))
     if footer.seconds is not None:
-        parts.append(format_seconds(footer.seconds))
+        parts.append(format_duration(footer.seconds))
     if footer.tokens is not None:
         cached = footer.tokens.cache_read + footer.tokens.cache_written
         cache = f" and {cached:,} cached" if cached else ""

@@ -60,16 +60,6 @@ class Page:
         return f"{text[:LONG_LINE]}… {format_count(len(text) - LONG_LINE, 'more character')}"
 
 
-def format_seconds(seconds: float) -> str:
-    """Format a duration: `4.2 s`, `3 min 5 s`, `2 h 10 min`."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(int(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
-
-
 def omitted_line(characters: int) -> Iterator[Line]:
     """Yield a line with the number of characters left out, if any."""
     if characters:

@@ -26,7 +26,7 @@ def test_sizes_read_as_recorded(size_bytes: int, said: str) -> None:
     ("seconds", "said"), [(0.5, "0.5s"), (1, "1s"), (59.9, "59s"), (120, "2m 0s"), (90, "1m 30s"), (3661, "1h 1m 1s")]
 )
 def test_times_read_as_recorded(seconds: float, said: str) -> None:
-    assert shown_output.format_duration(seconds) == said
+    assert shown_output.format_timeout(seconds) == said
 
 
 @pytest.mark.parametrize(

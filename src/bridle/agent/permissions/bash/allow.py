@@ -10,7 +10,7 @@ from bridle.agent.permissions.bash.assignments import DECLARERS, is_harmless, is
 from bridle.agent.permissions.bash.changed_files import change_touches
 from bridle.agent.permissions.bash.git_commands import git_folders, is_bare_repository, runs_more
 from bridle.agent.permissions.bash.parse import read_script
-from bridle.agent.permissions.bash.parsed_command import Command, Script, Touches
+from bridle.agent.permissions.bash.parsed_command import Command, FilesUsed, Script
 from bridle.agent.permissions.bash.read_only import read_touches
 from bridle.agent.permissions.bash.reasons import Problem, ask, suggest
 from bridle.agent.permissions.bash.rule_patterns import Pattern, compile_rule, matches
@@ -39,16 +39,16 @@ def decide_parts(script: Script, policy: Policy) -> Verdict:
         return Asks(script.doubts[0], denial_messages.advise_simpler())
     if script.runs_in_background:
         return Asks(denial_messages.BACKGROUND, denial_messages.advise_simpler(), kind="safetyCheck")
-    judge = _Judge(script, policy)
-    problems = [problem for command in script.commands for problem in judge.command(command)]
-    if judge.doubt is not None:
-        return Asks(judge.doubt, denial_messages.advise_simpler())
+    finder = _ProblemFinder(script, policy)
+    problems = [problem for command in script.commands for problem in finder.find(command)]
+    if finder.doubt is not None:
+        return Asks(finder.doubt, denial_messages.advise_simpler())
     if not problems:
-        return Allowed(judge.reason or "read-only")
+        return Allowed(finder.reason or "read-only")
     return ask(problems, len(script.commands), policy)
 
 
-class _Judge:
+class _ProblemFinder:
     """Finds the problems of the parts of one command."""
 
     def __init__(self, script: Script, policy: Policy) -> None:
@@ -63,7 +63,7 @@ class _Judge:
         self.reason: str | None = None
         self._folders = self._possible_folders(script)
 
-    def command(self, command: Command, depth: int = 0) -> list[Problem]:
+    def find(self, command: Command, depth: int = 0) -> list[Problem]:
         """Return why one simple command is not allowed."""
         problems = [
             problem
@@ -108,13 +108,13 @@ class _Judge:
         if code is None and _is_cd(Command(words)):
             return [self._no_rule(command)]  # a cd inside a wrapper is not followed
         if code is None:
-            return self.command(Command(words, assignments, text=command.text, place=command.place), depth)
+            return self.find(Command(words, assignments, text=command.text, place=command.place), depth)
         script = read_script(code, self._policy.home)
         if script.doubts or script.runs_in_background:
             self.doubt = script.doubts[0] if script.doubts else denial_messages.BACKGROUND
         if any(_is_cd(inner) for inner in script.commands) or differs(command.words[0].value, code):
             return [self._no_rule(command)]
-        problems = [problem for inner in script.commands for problem in self.command(inner, depth)]
+        problems = [problem for inner in script.commands for problem in self.find(inner, depth)]
         return problems if not script.functions else [self._no_rule(command)]
 
     # Rules
@@ -214,7 +214,7 @@ class _Judge:
             return [Problem(command.text, denial_messages.GIT_ELSEWHERE)]
         return self._paths(command, touches)
 
-    def _paths(self, command: Command, touches: Touches) -> list[Problem]:
+    def _paths(self, command: Command, touches: FilesUsed) -> list[Problem]:
         problems: list[Problem] = []
         for word in touches.reads:
             problems += self._read(command, word, follows=touches.follows)

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from bridle.agent.permissions.bash import read_only_table
 from bridle.agent.permissions.bash.command_options import Arguments, known_options, parse
-from bridle.agent.permissions.bash.parsed_command import Touches
+from bridle.agent.permissions.bash.parsed_command import FilesUsed
 from bridle.agent.permissions.bash.words import Word, plain
 
 _SED_PRINT = re.compile(r"(?:(?:\d+|\$)(?:,(?:\d+|\$))?p)(?:;(?:\d+|\$)(?:,(?:\d+|\$))?p)*\Z")
@@ -17,7 +17,7 @@ _SED_REPLACE = re.compile(
 )
 
 
-def change_touches(words: Sequence[Word]) -> Touches | None:
+def change_touches(words: Sequence[Word]) -> FilesUsed | None:
     """Return the files that a command changes, or None if this is not known."""
     program, rest = words[0].value, words[1:]
     if program is None or not words[0].is_plain:
@@ -29,34 +29,34 @@ def change_touches(words: Sequence[Word]) -> Touches | None:
         return None
     arguments = parse(rest, known_options(listed[1]))
     if arguments is None:
-        return Touches(objection=f"{program} command with flags requires manual approval")
+        return FilesUsed(objection=f"{program} command with flags requires manual approval")
     if not arguments.names:
         return None
     return _change(program, arguments)
 
 
-def _change(program: str, arguments: Arguments) -> Touches | None:
+def _change(program: str, arguments: Arguments) -> FilesUsed | None:
     names = arguments.names
     if program in ("rm", "rmdir"):
-        return Touches(removes=names)
+        return FilesUsed(removes=names)
     if program in ("cp", "mv"):
         if len(names) < 2:
             return None
         return _transfer(program, names[:-1], names[-1])
-    return Touches(reads=arguments.paths, writes=names)
+    return FilesUsed(reads=arguments.paths, writes=names)
 
 
-def _transfer(program: str, sources: Sequence[Word], target: Word) -> Touches | None:
+def _transfer(program: str, sources: Sequence[Word], target: Word) -> FilesUsed | None:
     """Return the files of a copy or move: the target, and names below it if it is a folder or a link to one."""
     if not target.is_plain or any(not source.is_plain for source in sources):
         return None
     below = [plain(f"{target.value}/{(source.value or '').rstrip('/').rpartition('/')[2]}") for source in sources]
     if program == "cp":
-        return Touches(reads=tuple(sources), writes=(target, *below))
-    return Touches(removes=tuple(sources), writes=(target, *below))
+        return FilesUsed(reads=tuple(sources), writes=(target, *below))
+    return FilesUsed(removes=tuple(sources), writes=(target, *below))
 
 
-def _sed_change(words: Sequence[Word]) -> Touches | None:
+def _sed_change(words: Sequence[Word]) -> FilesUsed | None:
     values = [word.value for word in words]
     in_place = [value for value in values if value and re.fullmatch(r"-i(?:\.\w+)?", value)]
     rest = [word for word in words if word.value not in in_place]
@@ -71,7 +71,7 @@ def _sed_change(words: Sequence[Word]) -> Touches | None:
         or not names
     ):
         return None
-    return Touches(writes=names) if in_place else Touches(reads=names)
+    return FilesUsed(writes=names) if in_place else FilesUsed(reads=names)
 
 
 def _sed_scripts(words: Sequence[Word], arguments: Arguments) -> list[str]:

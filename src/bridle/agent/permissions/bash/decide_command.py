@@ -23,7 +23,7 @@ from bridle.agent.permissions.rules.syntax import Rule, names_tool
 _FILE_RULES = frozenset({"Read", *WRITERS})
 
 
-def judge_command(command: object, policy: Policy) -> Verdict:
+def decide_command(command: object, policy: Policy) -> Verdict:
     """Decide whether a command may run."""
     if not isinstance(command, str):
         return Asks(denial_messages.ask_tool("Bash"), denial_messages.advise("Bash"))

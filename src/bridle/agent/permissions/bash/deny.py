@@ -35,10 +35,10 @@ _SEAMS = re.compile(r"[;&|(){}`,\n\"'$<>\\]+")
 
 def shapes(script: Script, text: str, home: str) -> Iterator[tuple[Word, ...]]:
     """Yield every command line in a script, as written and normalized."""
-    return _Shapes(home).of(script, text)
+    return _CommandSplitter(home).of(script, text)
 
 
-class _Shapes:
+class _CommandSplitter:
     """Splits commands, and the texts in them that are commands again, up to the limits."""
 
     def __init__(self, home: str) -> None:

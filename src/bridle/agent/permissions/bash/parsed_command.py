@@ -43,7 +43,7 @@ class Script(msgspec.Struct, frozen=True):
     runs_in_background: bool = False
 
 
-class Touches(msgspec.Struct, frozen=True):
+class FilesUsed(msgspec.Struct, frozen=True):
     """The files that a command uses, and how."""
 
     reads: tuple[Word, ...] = ()

@@ -9,7 +9,7 @@ from typing import Final
 
 from bridle.agent.permissions.bash import read_only_table
 from bridle.agent.permissions.bash.command_options import Arguments, known_options, parse
-from bridle.agent.permissions.bash.parsed_command import Touches
+from bridle.agent.permissions.bash.parsed_command import FilesUsed
 from bridle.agent.permissions.bash.words import Word, plain
 
 _SED_PRINT = re.compile(r"(?:(?:\d+|\$)(?:,(?:\d+|\$))?p)(?:;(?:\d+|\$)(?:,(?:\d+|\$))?p)*\Z")
@@ -24,14 +24,14 @@ _TEST_PLAIN: Final = frozenset(
 )
 
 
-def read_touches(words: Sequence[Word]) -> Touches | None:
+def read_touches(words: Sequence[Word]) -> FilesUsed | None:
     """Return the files that a command reads; None if it is not known to be read-only."""
     program, rest = words[0].value, words[1:]
     if program is None or not words[0].is_plain:
         return None
     special = _SPECIAL.get(program)
     if program in read_only_table.VERSIONS and len(rest) == 1 and rest[0].value in read_only_table.VERSIONS[program]:
-        return Touches()
+        return FilesUsed()
     if special is not None:
         return special(rest)
     listed = _table(read_only_table.READERS_TEXT).get(program)
@@ -48,7 +48,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _listed(program: str, kind: str, text: str, words: Sequence[Word]) -> Touches | None:
+def _listed(program: str, kind: str, text: str, words: Sequence[Word]) -> FilesUsed | None:
     options = known_options(text)
     if kind == "text" and not options.takes_all and any(not word.is_plain for word in words):
         return None
@@ -57,9 +57,9 @@ def _listed(program: str, kind: str, text: str, words: Sequence[Word]) -> Touche
         return None
     names = arguments.names
     if kind == "text":
-        return Touches()
+        return FilesUsed()
     if kind == "none":
-        return None if names else Touches()
+        return None if names else FilesUsed()
     if kind == "pattern":
         given = {"-e", "-f", "--regexp", "--file", "--files", "--type-list", "--version"} & arguments.options
         if not given and names and names[0].glob_at >= 0:
@@ -68,7 +68,7 @@ def _listed(program: str, kind: str, text: str, words: Sequence[Word]) -> Touche
     if any(name.value is None for name in names):
         return None
     follows = program == "diff" or bool(read_only_table.FOLLOWING.get(program, frozenset()) & arguments.options)
-    return Touches(reads=(*(names or (_HERE if follows else ())), *arguments.paths), follows=follows)
+    return FilesUsed(reads=(*(names or (_HERE if follows else ())), *arguments.paths), follows=follows)
 
 
 def _misleads(program: str, value: str) -> bool:
@@ -78,37 +78,37 @@ def _misleads(program: str, value: str) -> bool:
     return program == "strings" and value.startswith("@")  # a file with more arguments
 
 
-def _printf(words: Sequence[Word]) -> Touches | None:
-    return None if words and (not words[0].is_plain or (words[0].value or "-").startswith("-")) else Touches()
+def _printf(words: Sequence[Word]) -> FilesUsed | None:
+    return None if words and (not words[0].is_plain or (words[0].value or "-").startswith("-")) else FilesUsed()
 
 
-def _date(words: Sequence[Word]) -> Touches | None:
+def _date(words: Sequence[Word]) -> FilesUsed | None:
     known = re.compile(r"\+.*|-u|--utc|-R|-I\w*|--iso-8601(?:=\w+)?|--rfc-3339=\w+|-d.+|--date=.+", re.DOTALL)
     values = [word.value if word.is_plain else None for word in words]
     if len(values) > 1 and "-d" in values[:-1]:
         place = values.index("-d")
         del values[place : place + 2]
-    return Touches() if all(value is not None and known.fullmatch(value) for value in values) else None
+    return FilesUsed() if all(value is not None and known.fullmatch(value) for value in values) else None
 
 
-def _ps(words: Sequence[Word]) -> Touches | None:
+def _ps(words: Sequence[Word]) -> FilesUsed | None:
     """Allow listing processes, but not their environments, which `e` without a dash shows."""
     arguments = parse(
         words, known_options("-a -A -e -f -F -j -l -L -o: -p: -u: -x --forest --sort= --pid= --no-headers")
     )
     if arguments is None or not all(re.fullmatch(r"[afjlmtuwx]+|\d+", name.value or "") for name in arguments.names):
         return None
-    return Touches()
+    return FilesUsed()
 
 
-def _cd(words: Sequence[Word]) -> Touches | None:
+def _cd(words: Sequence[Word]) -> FilesUsed | None:
     names = [word for word in words if word.value not in ("--", "-P", "-L")]
     if len(names) != 1 or not names[0].is_plain or (names[0].value or "-").startswith("-") or len(words) > 2:
         return None
-    return Touches(reads=(names[0],), goes_to=names[0])
+    return FilesUsed(reads=(names[0],), goes_to=names[0])
 
 
-def _test(words: Sequence[Word]) -> Touches | None:
+def _test(words: Sequence[Word]) -> FilesUsed | None:
     reads: list[Word] = []
     for place, word in enumerate(words):
         if not word.is_plain or word.value is None:
@@ -117,20 +117,20 @@ def _test(words: Sequence[Word]) -> Touches | None:
             reads.append(words[place + 1])
         elif word.value.startswith("-") and word.value not in _TEST_PLAIN and not re.fullmatch(r"-\d+", word.value):
             return None
-    return Touches(reads=tuple(read for read in reads if read.value not in _TEST_PLAIN | {"]"}))
+    return FilesUsed(reads=tuple(read for read in reads if read.value not in _TEST_PLAIN | {"]"}))
 
 
-def _sed(words: Sequence[Word]) -> Touches | None:
+def _sed(words: Sequence[Word]) -> FilesUsed | None:
     arguments = parse(words, known_options("-n -E -r -s -u --quiet --silent"))
     if arguments is None or not arguments.names or not arguments.options & {"-n", "--quiet", "--silent"}:
         return None
     script, files = arguments.names[0], arguments.names[1:]
     if not script.is_plain or not _SED_PRINT.match(script.value or "x"):
         return None
-    return Touches(reads=files)
+    return FilesUsed(reads=files)
 
 
-def _jq(words: Sequence[Word]) -> Touches | None:
+def _jq(words: Sequence[Word]) -> FilesUsed | None:
     arguments = parse(
         words,
         known_options(
@@ -143,10 +143,10 @@ def _jq(words: Sequence[Word]) -> Touches | None:
     text = program.value or ""
     if not program.is_plain or not _JQ_SAFE.match(text) or _JQ_UNSAFE.search(text):
         return None
-    return Touches(reads=files)
+    return FilesUsed(reads=files)
 
 
-def _find(words: Sequence[Word]) -> Touches | None:
+def _find(words: Sequence[Word]) -> FilesUsed | None:
     reads: list[Word] = []
     place = 0
     while place < len(words) and words[place].value in ("-H", "-L", "-P"):
@@ -172,10 +172,10 @@ def _find(words: Sequence[Word]) -> Touches | None:
             reads.append(words[place])
         place += 1
     follows = any(word.value in read_only_table.FOLLOWING["find"] for word in words)
-    return Touches(reads=tuple(reads) or _HERE, follows=follows)
+    return FilesUsed(reads=tuple(reads) or _HERE, follows=follows)
 
 
-def _git(words: Sequence[Word]) -> Touches | None:
+def _git(words: Sequence[Word]) -> FilesUsed | None:
     rest = list(words)
     while rest and rest[0].value in ("--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"):
         rest.pop(0)
@@ -194,7 +194,7 @@ def _git(words: Sequence[Word]) -> Touches | None:
     reads = [name for name in names if name.value is None or _is_pathlike(name.value)]
     # A glob could expand to an option.
     reads += [name for name in parsed.names if name.glob_at >= 0]
-    return Touches(reads=tuple(reads), is_git=True)
+    return FilesUsed(reads=tuple(reads), is_git=True)
 
 
 def _are_options(words: Sequence[Word], options: str) -> bool:
@@ -222,7 +222,7 @@ def _is_pathlike(value: str) -> bool:
     return value.startswith(("/", "~", ":")) or ".." in value.split("/")
 
 
-def _git_with(subcommand: str, arguments: Sequence[Word]) -> Touches | None:
+def _git_with(subcommand: str, arguments: Sequence[Word]) -> FilesUsed | None:
     first = arguments[0].value if arguments else ""
     if first not in read_only_table.GIT_WITH[subcommand] or any(not word.is_plain for word in arguments):
         return None
@@ -231,17 +231,17 @@ def _git_with(subcommand: str, arguments: Sequence[Word]) -> Touches | None:
         return None
     if subcommand == "remote" and first in ("-v", "--verbose", "") and values:
         return None
-    return Touches(is_git=True)
+    return FilesUsed(is_git=True)
 
 
-def _command(words: Sequence[Word]) -> Touches | None:
+def _command(words: Sequence[Word]) -> FilesUsed | None:
     """Allow `command -v name`. Every other use runs the program, which `wrappers` handles."""
     known = len(words) > 1 and words[0].value in ("-v", "-V") and all(word.is_plain for word in words)
-    return Touches() if known else None
+    return FilesUsed() if known else None
 
 
-def _type(words: Sequence[Word]) -> Touches | None:
-    return Touches() if all(word.is_plain for word in words) else None
+def _type(words: Sequence[Word]) -> FilesUsed | None:
+    return FilesUsed() if all(word.is_plain for word in words) else None
 
 
 _SPECIAL: Final = {

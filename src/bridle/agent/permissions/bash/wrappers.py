@@ -53,7 +53,7 @@ NAMERS: Final = frozenset(_NAMER_NAMES.split())
 _INDEX_CODE = re.compile(r"\$\(|`|\$\{")
 
 
-class Inside(msgspec.Struct, frozen=True):
+class WrappedCommand(msgspec.Struct, frozen=True):
     """What a wrapper certainly runs."""
 
     words: tuple[Word, ...] = ()
@@ -62,7 +62,7 @@ class Inside(msgspec.Struct, frozen=True):
     """Shell code instead of words."""
 
 
-def unwrap(words: Sequence[Word]) -> Inside | None:
+def unwrap(words: Sequence[Word]) -> WrappedCommand | None:
     """Return what a wrapper runs; None if it is not one, or if its options are unknown."""
     if not words or words[0].value is None:
         return None
@@ -114,19 +114,19 @@ def differs(shell: str | None, code: str) -> bool:
 # Interpretations for allowing
 
 
-def _no_options(words: Sequence[Word]) -> Inside | None:
-    return Inside(tuple(words)) if words and _is_plain_program(words[0]) else None
+def _no_options(words: Sequence[Word]) -> WrappedCommand | None:
+    return WrappedCommand(tuple(words)) if words and _is_plain_program(words[0]) else None
 
 
 def _is_plain_program(word: Word) -> bool:
     return word.is_plain and word.value is not None and not word.value.startswith("-")
 
 
-def _time(words: Sequence[Word]) -> Inside | None:
+def _time(words: Sequence[Word]) -> WrappedCommand | None:
     return _no_options(words[1:] if words and words[0].value == "-p" else words)
 
 
-def _nice(words: Sequence[Word]) -> Inside | None:
+def _nice(words: Sequence[Word]) -> WrappedCommand | None:
     if len(words) > 1 and words[0].value == "-n" and re.fullmatch(r"-?\d+", words[1].value or ""):
         return _no_options(words[2:])
     if words and re.fullmatch(r"-n?-?\d+|--adjustment=-?\d+", words[0].value or ""):
@@ -134,7 +134,7 @@ def _nice(words: Sequence[Word]) -> Inside | None:
     return _no_options(words)
 
 
-def _timeout(words: Sequence[Word]) -> Inside | None:
+def _timeout(words: Sequence[Word]) -> WrappedCommand | None:
     rest = list(words)
     while rest and rest[0].value is not None and rest[0].value.startswith("-"):
         option = rest.pop(0).value or ""
@@ -150,14 +150,14 @@ def _timeout(words: Sequence[Word]) -> Inside | None:
     return _no_options(rest[1:])
 
 
-def _stdbuf(words: Sequence[Word]) -> Inside | None:
+def _stdbuf(words: Sequence[Word]) -> WrappedCommand | None:
     rest = list(words)
     while rest and re.fullmatch(r"-[ioe](?:0|L|\d+[kKM]?)|--(?:input|output|error)=(?:0|L|\d+)", rest[0].value or ""):
         rest.pop(0)
     return _no_options(rest)
 
 
-def _env(words: Sequence[Word]) -> Inside | None:
+def _env(words: Sequence[Word]) -> WrappedCommand | None:
     assignments: list[tuple[str, Word | None]] = []
     for place, word in enumerate(words):
         if not word.is_plain or word.value is None:
@@ -165,12 +165,12 @@ def _env(words: Sequence[Word]) -> Inside | None:
         name, sign, value = word.value.partition("=")
         if not sign or word.value.startswith("-"):
             inside = _no_options(words[place:])
-            return inside and Inside(inside.words, tuple(assignments))
+            return inside and WrappedCommand(inside.words, tuple(assignments))
         assignments.append((name, Word(value, value)))
     return None
 
 
-def _shell(words: Sequence[Word]) -> Inside | None:
+def _shell(words: Sequence[Word]) -> WrappedCommand | None:
     """Unwrap `sh -c CODE`, with options that only make the shell stricter or more verbose."""
     rest = list(words)
     has_code = False
@@ -184,10 +184,10 @@ def _shell(words: Sequence[Word]) -> Inside | None:
         has_code = has_code or ("c" in option and option != "-o")
     if not has_code or not rest or not rest[0].is_plain:
         return None
-    return Inside(code=rest[0].value)
+    return WrappedCommand(code=rest[0].value)
 
 
-_TRANSPARENT: Final[dict[str, Callable[[Sequence[Word]], Inside | None]]] = {
+_TRANSPARENT: Final[dict[str, Callable[[Sequence[Word]], WrappedCommand | None]]] = {
     "bash": _shell,
     "builtin": _no_options,
     "command": _no_options,

@@ -56,7 +56,7 @@ def format_size(size_bytes: int) -> str:
     return f"{number:.1f}".removesuffix(".0") + unit
 
 
-def format_duration(seconds: float) -> str:
+def format_timeout(seconds: float) -> str:
     """Format a duration: 0.5s, or 1m 30s for 90 seconds."""
     if seconds < 1:
         return f"{seconds:g}s"

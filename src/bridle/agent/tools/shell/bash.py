@@ -108,7 +108,7 @@ class Bash:
             finally:
                 running.spool.discard()
             raise
-        return _failure(TERMINATED, spool, f"Command timed out after {shown_output.format_duration(seconds)}")
+        return _failure(TERMINATED, spool, f"Command timed out after {shown_output.format_timeout(seconds)}")
 
     def _may_continue(self, command: str) -> bool:
         # A command that starts with `sleep` has nothing worth continuing.

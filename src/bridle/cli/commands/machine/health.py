@@ -9,11 +9,9 @@ from pathlib import Path
 
 from bridle import __version__
 from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments, LightCommand, print_json
-from bridle.cli.machine_interface.run_argument import runs_dir
+from bridle.cli.machine_interface.run_argument import check_runs_folder, runs_dir
 from bridle.errors import DiskError, LockHeld
-from bridle.ground import disk
 from bridle.ground.light.moments import iso
-from bridle.ground.lock import FileLock
 
 PASS, WARN, FAIL = "pass", "warn", "fail"
 _VERDICTS = {PASS: "healthy", WARN: "degraded", FAIL: "unhealthy"}
@@ -60,21 +58,15 @@ def _python() -> Check:
 
 
 def _runs(runs: Path) -> Check:
-    """Check that runs can be created: write a file in the folder and lock it."""
+    """Check that runs can be created."""
     description, details = "Runs can be created and locked", {"path": str(runs), "exists": runs.is_dir()}
-    if not runs.is_dir():
-        parent = next(folder for folder in (runs, *runs.parents) if os.path.lexists(folder))
-        is_writable = parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)
-        outlook = f"it can be created in {parent}" if is_writable else f"it cannot be created: check {parent}"
-        status = WARN if is_writable else FAIL
-        return Check("runs-folder", description, status, f"{runs} does not exist yet; {outlook}", dict(details))
-    probe = disk.temporary_name(runs)
     try:
-        FileLock.hold(probe, holder="health").release()
+        check_runs_folder(runs)
     except (DiskError, LockHeld) as error:
         return Check("runs-folder", description, FAIL, error.message, dict(details))
-    finally:
-        probe.unlink(missing_ok=True)
+    if not runs.is_dir():
+        message = f"{runs} does not exist yet; it is created with the first run"
+        return Check("runs-folder", description, WARN, message, dict(details))
     return Check("runs-folder", description, PASS, f"{runs} is ready", dict(details))
 
 

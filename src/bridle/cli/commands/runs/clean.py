@@ -114,10 +114,10 @@ def _date(seconds: float) -> str:
 
 
 def _days(seconds: float) -> str:
-    from bridle.loop.text.durations import format_duration
+    from bridle.loop.text.durations import render_duration
 
     return (
-        _count(int(seconds // 86400), "day") if seconds >= 86400 and seconds % 86400 == 0 else format_duration(seconds)
+        _count(int(seconds // 86400), "day") if seconds >= 86400 and seconds % 86400 == 0 else render_duration(seconds)
     )
 
 
