@@ -80,19 +80,19 @@ class PromptContent:
 
 
 def sections(
-    task: Task, plan: Plan, material: PromptContent, settings: Settings, checks: tuple[str, ...]
+    task: Task, plan: Plan, content: PromptContent, settings: Settings, checks: tuple[str, ...]
 ) -> list[Section]:
     """Return the sections of a prompt, the most important first."""
-    hint = "\n".join(material.hints)
+    hint = "\n".join(content.hints)
     return [
         Section("Rules", RULES, len(RULES)),
         Section("Task", _task(task, checks), settings.prompt_task),
-        Section("The user's answer to your question", material.answer or "", settings.prompt_hint),
+        Section("The user's answer to your question", content.answer or "", settings.prompt_hint),
         Section("Hints from the user", hint, settings.prompt_hint),
-        Section("Notes on the last iteration", "\n".join(material.notes), settings.prompt_failure),
-        Section("Output of the checks that failed", material.failure, settings.prompt_failure, TAIL),
-        Section("AGENTS.md", material.agents_file or NO_AGENTS_FILE, settings.prompt_agents),
-        Section("Progress so far", material.progress, settings.prompt_progress, TAIL),
+        Section("Notes on the last iteration", "\n".join(content.notes), settings.prompt_failure),
+        Section("Output of the checks that failed", content.failure, settings.prompt_failure, TAIL),
+        Section("AGENTS.md", content.agents_file or NO_AGENTS_FILE, settings.prompt_agents),
+        Section("Progress so far", content.progress, settings.prompt_progress, TAIL),
         Section("The whole plan, for context", plan.text, settings.prompt_plan),
         Section("Your answer", ANSWER, len(ANSWER)),
     ]

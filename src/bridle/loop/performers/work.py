@@ -174,7 +174,7 @@ async def _snapshot(context: RunContext, args: WorkArgs) -> Snapshot:
 
 
 def _prompt(task: Task, args: WorkArgs, context: RunContext, hints: tuple[str, ...]) -> iteration_prompt.Prompt:
-    material = iteration_prompt.PromptContent(
+    content = iteration_prompt.PromptContent(
         agents_file=_agents_file(context.folder),
         progress=progress_file.read(context.progress_folder),
         failure=args.failure,
@@ -183,7 +183,7 @@ def _prompt(task: Task, args: WorkArgs, context: RunContext, hints: tuple[str, .
         answer=_answer_text(args),
     )
     checks = (*task.checks, *context.plan.guard)
-    prompt = iteration_prompt.build(iteration_prompt.sections(task, context.plan, material, context.settings, checks))
+    prompt = iteration_prompt.build(iteration_prompt.sections(task, context.plan, content, context.settings, checks))
     return iteration_prompt.Prompt(context.mask.apply(prompt.text), prompt.cut)
 
 
