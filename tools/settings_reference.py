@@ -27,8 +27,9 @@ max_time = "90m"
 protect = ["migrations/**"]
 ```
 
-A duration is a number of seconds, or text such as `"90s"`, `"15m"`, `"8h"`, `"1h30m"`, `"2d"`. In a pattern, `*`
-matches within one folder, `**` matches any number of folders, and the name of a folder matches all files in it.
+A duration is a number of seconds, or text such as `"90s"`, `"15m"`, `"8h"`, `"1h30m"`, `"2d"`. It must be above 0 and
+at most 100 years. In a pattern, `*` matches within one folder, `**` matches any number of folders, and the name of a
+folder matches all files in it.
 
 | key | default | kind | what it is |
 |---|---|---|---|

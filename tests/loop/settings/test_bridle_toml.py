@@ -106,7 +106,7 @@ def test_outside_of_a_repository_only_the_folder_itself_counts(tmp_path: Path) -
         ),
         (
             "max_time = '8 hours'",
-            "max_time must be a duration such as 90s, 15m or 8h, or a number of seconds, got '8 hours'",
+            "max_time must be a duration above 0, such as 90s, 15m or 8h, or a number of seconds, got '8 hours'",
         ),
         ("max_time = 0", "max_time must be a duration"),
         ("max_time = 2026-11-15", "max_time must be a duration"),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from bridle.views.terminal.page import LONG_LINE, DisplayOptions, Page, format_seconds, omitted_line
+from bridle.views.terminal.page import LONG_LINE, DisplayOptions, Page, omitted_line
 from bridle.wire.mask import Mask
 
 
@@ -28,13 +26,6 @@ def test_one_line_more_than_the_limit_is_shown_instead_of_counted() -> None:
 def test_a_secret_is_masked_before_a_line_is_cut() -> None:
     text = "x" * (LONG_LINE - 5) + "hunter2hunter2" + "y" * 20
     assert page().shorten(page().clean(text)).endswith("x***yy… 18 more characters")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0.04, "0.0 s"), (59.94, "59.9 s"), (185, "3 min 5 s"), (7800, "2 h 10 min")]
-)
-def test_a_duration_has_its_two_largest_units(seconds: float, text: str) -> None:
-    assert format_seconds(seconds) == text
 
 
 def test_nothing_left_out_is_not_counted() -> None:

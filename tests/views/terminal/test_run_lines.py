@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -17,11 +18,12 @@ from tests.views.fixtures.agent_lines import FOLDER, SECRET, assistant, printed,
 WORK = {"task": "Rebates", "iteration": 2, "agent": "claude"}
 
 
-def printed_lines(*progress: Progress, shows_tools: bool = True) -> list[str]:
+def printed_lines(*progress: Progress, shows_tools: bool = True, agents: Sequence[str] = ("claude",)) -> list[str]:
     lines: list[str] = []
     printer = RunPrinter(
         ("Prices", "Rebates"),
         FOLDER,
+        agents=agents,
         mask=Mask((SECRET,)),
         write=lambda line: lines.append(line.plain),
         shows_tools=shows_tools,
@@ -83,7 +85,6 @@ def test_an_agent_without_changes_is_shown() -> None:
             f"limit reached, resets {format_time(1794751200)} (",
         ),
         ({"ending": effect_results.TRANSIENT, "said": "Overloaded"}, "temporary API error: Overloaded"),
-        ({"ending": effect_results.UNUSABLE, "said": "not logged in"}, "agent unavailable: not logged in"),
         ({"ending": effect_results.CRASHED}, "agent crashed: it exited without a result"),
         ({"ending": effect_results.QUESTION, "question": "Which one?"}, "question: Which one?"),
         ({"denials": ["Bash: rm -rf /"]}, "denied: Bash: rm -rf /"),
@@ -91,6 +92,14 @@ def test_an_agent_without_changes_is_shown() -> None:
 )
 def test_every_other_ending_has_its_line(value: dict[str, Any], expected: str) -> None:
     assert any(expected in line for line in printed_lines(worked(**value)))
+
+
+def test_why_an_agent_is_unavailable_is_left_to_the_receipt_unless_another_agent_goes_on() -> None:
+    event = worked(ending=effect_results.UNUSABLE, said="not logged in")
+    assert printed_lines(event) == ["      claude is unavailable"]
+    assert printed_lines(event, agents=("claude", "codex")) == ["      claude is unavailable: not logged in"]
+    other = finished(effects.WORK, WORK | {"agent": "codex"}, {"ending": effect_results.UNUSABLE, "said": "no credit"})
+    assert printed_lines(event, other, agents=("claude", "codex"))[-1] == "      codex is unavailable"
 
 
 def test_own_checks_are_lines_and_passing_checks_of_other_tasks_one_line() -> None:
@@ -150,6 +159,7 @@ def test_in_a_parallel_run_each_line_has_the_number_of_its_task() -> None:
         ("Prices", "Rebates"),
         FOLDER,
         inner,
+        agents=("claude",),
         mask=Mask(()),
         write=lambda line: lines.append(line.plain),
         is_parallel=True,

@@ -61,9 +61,8 @@ class RunDisplay(Protocol):
 def display_for(run: Path, inputs: RunInputs, environment: Mapping[str, str]) -> RunDisplay:
     """Return a live display if stderr is a terminal, else one that prints lines."""
     folders = (Path(inputs.repository), *(Path(folder) for folder in inputs.worktrees))
-    titles = tuple(task.title for task in inputs.plan.tasks)
     is_live = is_terminal(sys.stderr)
-    return (LiveDisplay if is_live else LineDisplay)(run, folders, titles, Mask(secret_values(environment)))
+    return (LiveDisplay if is_live else LineDisplay)(run, folders, inputs, Mask(secret_values(environment)))
 
 
 def _is_parallel(folders: tuple[Path, ...]) -> bool:
@@ -74,10 +73,11 @@ def _is_parallel(folders: tuple[Path, ...]) -> bool:
 class LineDisplay:
     """Prints a line for each event."""
 
-    def __init__(self, run: Path, folders: tuple[Path, ...], titles: tuple[str, ...], mask: Mask) -> None:
+    def __init__(self, run: Path, folders: tuple[Path, ...], inputs: RunInputs, mask: Mask) -> None:
         self._printer = RunPrinter(
-            titles,
+            tuple(task.title for task in inputs.plan.tasks),
             *folders,
+            agents=inputs.settings.agents,
             mask=mask,
             write=lambda line: _write(line.plain),
             is_parallel=_is_parallel(folders),
@@ -122,12 +122,13 @@ class LineDisplay:
 class LiveDisplay:
     """Shows the tasks and the current step at the bottom of the terminal, finished steps above."""
 
-    def __init__(self, run: Path, folders: tuple[Path, ...], titles: tuple[str, ...], mask: Mask) -> None:
+    def __init__(self, run: Path, folders: tuple[Path, ...], inputs: RunInputs, mask: Mask) -> None:
         self._store = FileStore(run)
         self._screen = RunScreen(*folders, mask=mask, began_seconds=clock.now().timestamp(), price=_price)
         self._printer = RunPrinter(
-            titles,
+            tuple(task.title for task in inputs.plan.tasks),
             *folders,
+            agents=inputs.settings.agents,
             mask=mask,
             write=self._print_above,
             shows_tools=False,

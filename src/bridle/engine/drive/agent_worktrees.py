@@ -98,7 +98,7 @@ class AgentWorktrees:
         if work is None:
             raise GitError(
                 f"the work of effect {job.effect.effect_id} is no longer in {self._repository}",
-                remedy="Restore the repository, or post the result with: bridle task:post",
+                remedy=f"Post its result: bridle task:post RUN {job.effect.effect_id} --status ok --value FILE",
             )
         return work
 
@@ -208,7 +208,10 @@ class AgentWorktrees:
     async def _require_git(self) -> Git:
         git = await self._git()
         if git is None:
-            raise GitError(f"{self._repository} is no longer a git repository", remedy="Restore it.")
+            raise GitError(
+                f"{self._repository} is not a git repository any more",
+                remedy="Restore its .git folder, then run: bridle drive",
+            )
         return git
 
 

@@ -208,7 +208,11 @@ class Driver:
             if self._effects.is_idle and report.until_ms is None and not self._options.waits:
                 return self._waiting(WAITING, report, questions)
             if not await self._wait_for_change(version, report.until_ms, deadline):
-                error = RunError(f"the driver reached its time limit of {self._options.limit_seconds:g} seconds")
+                seconds = f"{self._options.limit_seconds:g} seconds"
+                error = RunError(
+                    f"the driver of {self._folder.name} reached its time limit of {seconds}",
+                    remedy="Drive the run again; a longer --max-time gives it more time.",
+                )
                 return self._waiting(LIMIT, report, questions, error)
 
     async def _iterate(self) -> Iteration:

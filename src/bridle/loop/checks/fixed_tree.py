@@ -108,16 +108,19 @@ async def _revert_interrupted(context: RunContext, stem: Path) -> None:
     note = disk.read_json(stem.with_suffix(".json"))
     if not isinstance(note, dict):
         return
-    files = str(note["files"])
+    files, note_file = str(note["files"]), stem.with_suffix(".json")
     if await context.git.object(f"{files}^{{tree}}") is None:
-        raise GitError(f"the tree {files} that checks ran on is missing", remedy="Restore the working copy manually.")
+        raise GitError(
+            f"a check was interrupted in {context.folder}, and the tree {files} from before it is missing",
+            remedy=f"Revert what the check changed, remove {note_file}, then run: bridle resume {context.run}",
+        )
     async with index_of_all(context.git, as_committed=True, at=stem.with_suffix(".index")) as variables:
         if await context.git.text("write-tree", variables=variables) != files:
             left = await snapshot.take(context.git, why="changes of an interrupted check")
             context.say(f"a check was interrupted; its changes were reverted and are kept as {left.ref}")
             await context.git.run("read-tree", "--reset", "-u", files, variables=variables)
     await _restore_head(context, note.get("head"), [])
-    stem.with_suffix(".json").unlink()
+    note_file.unlink()
 
 
 async def _restore_head(context: RunContext, head: str | None, changed: list[str]) -> None:

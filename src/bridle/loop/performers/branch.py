@@ -156,7 +156,8 @@ async def roll_back(args: RollbackArgs, context: RunContext) -> RollbackResult:
     wanted = await snapshot.find(git, args.snapshot)
     if wanted is None:
         raise UsageError(
-            f"the snapshot {args.snapshot} does not exist any more", remedy="Restore the working copy manually."
+            f"the snapshot {args.snapshot}, to which {context.folder} must be restored, does not exist any more",
+            remedy="The run cannot continue. Commit the files that you want to keep, then start a new one: bridle run",
         )
     kept = f"{args.snapshot}-undone-{args.iteration}"
     if await snapshot.find(git, kept) is None:  # a second attempt must not overwrite what the first one saved

@@ -103,7 +103,7 @@ def _read_git_files(context: RunContext) -> GitMetadata:
     if before.folder is None:
         raise GitError(
             f"{context.folder} is not a git repository any more",
-            remedy="Restore its .git folder, and then run: bridle resume",
+            remedy=f"Restore its .git folder, then run: bridle resume {context.run}",
         )
     return before
 
@@ -122,7 +122,7 @@ async def _restore_git(context: RunContext, before: Snapshot, git_before: GitMet
     if git_after.folder is None:
         raise GitError(
             f"the agent deleted .git in {context.folder}",
-            remedy="Restore it from a backup. The agent's log shows what it did. Nothing more is started.",
+            remedy=f"Restore it from a backup, then run: bridle resume {context.run}. The agent's log has the command.",
         )
     changes = [*_restore_folders(context), *git_metadata.restore_files(git_before, git_after)]
     for name in await stale_git_locks.clear(context.folder):

@@ -145,7 +145,9 @@ def _refuse(problems: Sequence[str]) -> None:
     if problems:
         head = "invalid settings" if len(problems) > 1 else "invalid setting"
         listed = "".join(f"\n  {problem}" for problem in problems)
-        raise SettingsError(f"{head}:{listed}", remedy="docs/settings.md lists every key.", payload=list(problems))
+        raise SettingsError(
+            f"{head}:{listed}", remedy="docs/settings.md lists every key and its values.", payload=list(problems)
+        )
 
 
 def _unquote(key: str) -> str:

@@ -6,7 +6,7 @@ import re
 
 _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 # What a value must be, to follow "must be" in a message.
-EXPECTED = "a duration such as 90s, 15m or 8h, or a number of seconds"
+EXPECTED = "a duration above 0, such as 90s, 15m or 8h, or a number of seconds"
 _PART = r"\d+(?:\.\d+)?"
 _DURATION = re.compile(rf"(?:{_PART}\s*[smhd]\s*)+|{_PART}", re.IGNORECASE | re.ASCII)
 # A hundred years: longer than any run, and short enough for every clock and calendar.
@@ -25,7 +25,7 @@ def parse_duration(text: str) -> float:
 def checked_seconds(seconds: float) -> float:
     """Return the number unchanged. Raises ValueError unless it is above 0 and at most a hundred years."""
     if not 0 < seconds <= _LONGEST_SECONDS:
-        raise ValueError(f"got {seconds:g} seconds, which is not between 0 and a hundred years")
+        raise ValueError(f"got {seconds:g} seconds" + ("; the longest is 100 years" if seconds > 0 else ""))
     return seconds
 
 

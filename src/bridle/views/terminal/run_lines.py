@@ -52,12 +52,15 @@ class RunPrinter:
         self,
         titles: Sequence[str],
         *folders: Path,
+        agents: Sequence[str],
         mask: Mask,
         write: Write,
         shows_tools: bool = True,
         is_parallel: bool = False,
     ) -> None:
         self._numbers = {title: number for number, title in enumerate(titles, start=1)}
+        self._agents = set(agents)
+        """Those that have not proved unavailable."""
         self._agent_lines = AgentLines(*folders, mask=mask)
         self._is_parallel = is_parallel
         self._mask = mask
@@ -77,6 +80,11 @@ class RunPrinter:
                 yield "summarizing the progress so far", "dim"
             case AgentPrinted(task, event) if self._shows_tools:
                 yield from ((f"{self._prefix(task)}{text}", "dim") for text in self._agent_lines.from_event(event))
+            case EffectFinished(WorkArgs() as args, WorkResult(ending=effect_results.UNUSABLE) as result):
+                self._agents.discard(args.agent)
+                # Without another agent the run ends, and its receipt begins with the reason.
+                reason = f": {_message(result)}" if self._agents else ""
+                yield f"{self._prefix(args.task)}{args.agent} is unavailable{reason}", "state.error"
             case EffectFinished(args, result):
                 prefix = self._prefix(title_of(args))
                 yield from ((f"{prefix}{text}", style) for text, style in _finished(args, result))
@@ -156,7 +164,7 @@ def _finished(args: Arguments[Any], result: Result) -> Iterator[Segment]:
 def _worked(result: WorkResult) -> Iterator[Segment]:
     """Yield how the agent ended; the checks decide whether its work is right."""
     spent = f"{format_usd(result.cost_usd)}, {format_duration(result.seconds)}"
-    message = " ".join((result.message or "it exited without a result").split())[:TEXT_CHARACTERS]
+    message = _message(result)
     match result.ending:
         case effect_results.LIMIT:
             until = result.limit_resets_at
@@ -164,8 +172,6 @@ def _worked(result: WorkResult) -> Iterator[Segment]:
             yield f"usage limit reached{reset} ({spent})", "question"
         case effect_results.TRANSIENT:
             yield f"temporary API error: {message}", "question"
-        case effect_results.UNUSABLE:
-            yield f"agent unavailable: {message}", "state.error"
         case effect_results.CRASHED:
             yield f"agent crashed: {message} ({spent})", "state.error"
         case effect_results.QUESTION:
@@ -176,6 +182,10 @@ def _worked(result: WorkResult) -> Iterator[Segment]:
             yield f"{'reports done' if result.done else 'finished'}: {summary} ({spent}{changed})", ""
     for denial in result.denials:
         yield f"denied: {denial}", "state.denied"
+
+
+def _message(result: WorkResult) -> str:
+    return " ".join((result.message or "it exited without a result").split())[:TEXT_CHARACTERS]
 
 
 def _checked(args: Arguments[Any], result: ChecksResult) -> Iterator[Segment]:

@@ -165,7 +165,7 @@ def _find(words: Sequence[Word]) -> FilesUsed | None:
             if not re.match(r"-(?:exec|ok|delete|fprint|fls|files0-from)", value):
                 return None
             why = "executes commands or modifies files — cannot be auto-allowed by a Bash(find:*) prefix rule"
-            return Touches(objection=f"find with '{value}' {why}")
+            return FilesUsed(objection=f"find with '{value}' {why}")
         if place >= len(words) or not words[place].is_plain:
             return None
         if value in read_only_table.FIND_WITH_PATH:

@@ -123,7 +123,7 @@ def _folder(chosen: str | None, scope: str | None) -> Path:
     from bridle.hosts.install import locations
 
     if chosen is not None and not chosen.strip():
-        raise UsageError("--dir is empty", remedy="Name a folder, or omit the option.")
+        raise UsageError("--dir must be a folder, got ''", remedy="Name a folder, or omit the option.")
     if chosen is not None:
         return Path(os.path.abspath(os.path.expanduser(chosen)))
     return locations.default_folder(scope, top_of(Path.cwd()), os.environ)
@@ -132,10 +132,15 @@ def _folder(chosen: str | None, scope: str | None) -> Path:
 def _only_installed() -> Path:
     plugins = _installed()
     if not plugins:
-        raise UsageError("the plugin is not installed", remedy="There is nothing to remove.")
+        raise UsageError(
+            "no installed plugin was found; nothing was removed",
+            remedy="If it is in another folder, name it: `bridle plugin uninstall --dir DIR`.",
+        )
     if len(plugins) > 1:
         folders = ", ".join(str(plugin.folder) for plugin in plugins)
-        raise UsageError(f"several plugins are installed: {folders}", remedy="Choose one with --dir or --scope.")
+        raise UsageError(
+            f"several plugins are installed: {folders}", remedy="Name one: `bridle plugin uninstall --dir DIR`."
+        )
     return plugins[0].folder
 
 

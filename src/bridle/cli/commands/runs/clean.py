@@ -101,10 +101,14 @@ def _confirm(*, yes: bool, as_json: bool) -> None:
         return
     if as_json or not sys.stdin.isatty():
         raise UsageError(
-            "cannot ask for confirmation without a terminal; nothing was removed", remedy="Pass --yes, or --dry-run."
+            "cannot ask for confirmation without a terminal; nothing was removed",
+            remedy="Run `bridle clean --dry-run` to list what is old, or `bridle clean --yes` to remove it.",
         )
     if not click.confirm("Remove them?", default=False, err=True):
-        raise UsageError("nothing was removed")
+        raise UsageError(
+            "not confirmed; nothing was removed",
+            remedy="To keep more, run it again with a longer --keep, such as `bridle clean --keep 90d`.",
+        )
 
 
 def _date(seconds: float) -> str:
