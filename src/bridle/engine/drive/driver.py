@@ -211,7 +211,7 @@ class Driver:
                 seconds = f"{self._options.limit_seconds:g} seconds"
                 error = RunError(
                     f"the driver of {self._folder.name} reached its time limit of {seconds}",
-                    remedy="Drive the run again; a longer --max-time gives it more time.",
+                    remedy="Drive the run again, with a longer --max-time if it needs one.",
                 )
                 return self._waiting(LIMIT, report, questions, error)
 
