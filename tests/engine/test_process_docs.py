@@ -23,7 +23,7 @@ def bench_of(folder: Path, name: str, inputs: Any) -> IteratedRun:
 
 def waiting(found: Iteration) -> list[str]:
     """What waits, by title."""
-    return [str(action.task["title"]) for action in found.actions]
+    return [str(action.task.document["title"]) for action in found.actions]
 
 
 def answer(iterated: IteratedRun, found: Iteration, *values: Any) -> Iteration:

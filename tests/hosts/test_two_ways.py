@@ -155,7 +155,7 @@ def _told(run: FileReader, effect: Effect) -> dict[str, Any]:
             None if is_sleep else effect.label,
             effect.status,
         ),
-        "inputs": None if is_sleep else task.get("inputs"),
+        "inputs": None if is_sleep else task.inputs,
         "result": (result.status, result.value, result.error),
     }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bridle.journal.format import codec
-from bridle.journal.format.documents import completion_proof
+from bridle.journal.format.documents import RunMetadata
 from bridle.journal.format.entries import Result
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
@@ -61,9 +61,9 @@ def test_a_sample_is_read_right_and_left_as_it_was(name: str, tmp_path: Path) ->
     found = {effect.label: effect.status for effect in state.effects.values()}
     assert (position.state, position.seq, found, position.pending_by_kind()) == EXPECTED[name]
     assert [store.result(effect) for effect in state.resolved] == RESULTS[name]
-    assert (store.metadata()["runId"], state.created is not None) == (name, True)
+    assert (store.metadata().run_id, state.created is not None) == (name, True)
     for effect in state.effects.values():
-        assert store.task(effect.effect_id)["invocationKey"] == effect.key
+        assert store.task(effect.effect_id).document["invocationKey"] == effect.key
     assert contents(run) == before
 
 
@@ -111,7 +111,7 @@ def test_inputs_and_output_of_a_sample_are_read() -> None:
 
 
 def test_a_run_has_the_proof_it_was_given_or_the_one_that_its_id_gives() -> None:
-    assert completion_proof(FileReader(FOLDER / "run-completed").metadata()) == "1e813e8e2fd23cba43cb37a6689250da"
-    derived = completion_proof({"runId": "my-run"})
+    assert FileReader(FOLDER / "run-completed").metadata().completion_proof == "1e813e8e2fd23cba43cb37a6689250da"
+    derived = RunMetadata({"runId": "my-run"}).completion_proof
     assert derived == "253e76866ef896111f3dfb62cbbb774130e0cf30f1541079a8cde6a5715ec50d"
-    assert derived == completion_proof({"runId": "my-run", "completionProof": ""})
+    assert derived == RunMetadata({"runId": "my-run", "completionProof": ""}).completion_proof

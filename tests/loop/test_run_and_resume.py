@@ -13,7 +13,7 @@ import pytest
 
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control.current_state import read_receipt, replay_receipt
-from bridle.loop.control.runs import RunEnd, check_start, create, drive_run
+from bridle.loop.control.runs import RunEnd, check_start, create, drive_loop_run
 from bridle.loop.plan.read_plan import read_plan
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.settings.model import Settings
@@ -292,7 +292,7 @@ def test_the_driver_reports_the_receipt_that_a_replay_of_the_journal_returns(tmp
         plan, settings, environment = read_plan("PLAN.md", here.folder, Settings()), Settings(), here.environment()
         request = await check_start(here.folder, plan, settings, environment)
         run = await create(request, here.folder / ".a5c/runs", environment)
-        return await drive_run(run, environment, lambda _line: None, on_receipt=receipts.append)
+        return await drive_loop_run(run, environment, lambda _line: None, on_receipt=receipts.append)
 
     end = asyncio.run(drive())
     store = FileStore(here.folder / ".a5c/runs" / end.receipt.run)

@@ -64,7 +64,7 @@ def test_a_completed_run_of_ours_is_completed_there_with_the_same_proof(run: Pat
     theirs = answer("run:status", run, home=tmp_path)
     ours = bridle("run:status", run, "--json").document
     assert (theirs["state"], theirs["completionProof"]) == ("completed", ours["completionProof"])
-    assert ours["completionProof"] == FileReader(run).metadata()["completionProof"]
+    assert ours["completionProof"] == FileReader(run).metadata().completion_proof
 
 
 def test_the_entries_of_a_run_of_ours_are_listed_there(run: Path, tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_a_session_of_codex_is_held_until_its_run_has_completed_and_the_proof_is
     assert len(stage.told) == 8, stage.told[-1]
     thread = next(event["thread_id"] for event in events if event["type"] == "thread.started")
     run = FileReader(project / ".a5c" / "runs" / "made")
-    assert (run.position().state, run.metadata()["harness"]) == ("completed", "codex")
+    assert (run.position().state, run.metadata().harness) == ("completed", "codex")
     stops = [entry.data for entry in run.entries() if entry.type == STOP_HOOK_INVOKED]
     assert {stop["sessionId"] for stop in stops} == {thread}
     assert [(stop["decision"], stop["reason"], stop["iteration"]) for stop in stops] == [

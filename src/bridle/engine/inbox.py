@@ -6,7 +6,6 @@ Silence, an empty answer or an ambiguous one never approves.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ from bridle.engine.process.effects import BREAKPOINT, breakpoint_payload
 from bridle.errors import EffectResolved, UsageError
 from bridle.ground import clock
 from bridle.ground.json_fields import JsonFields
+from bridle.journal.format.documents import TaskDocument
 from bridle.journal.format.entries import OK, Effect, Posted
 from bridle.journal.stores.post_rules import not_found
 from bridle.journal.stores.store import Store
@@ -89,7 +89,7 @@ def answer(
     if known is None or known.question is None:
         raise UsageError(
             f"effect {effect_id} of kind {effect.kind} is not a question",
-            remedy="Post its result: bridle task:post RUN EFFECT --status ok --value-inline JSON",
+            remedy=f"Post its result: bridle task:post {store.metadata().run_id} {effect_id} --status ok --value FILE",
         )
     if _normalise(text) not in AGAIN:
         raise UsageError(f"the answer must be `again`, got {text!r}. The question: {known.question}")
@@ -123,7 +123,7 @@ def breakpoint_value(text: str, question: Question, *, approved: bool | None, by
     return value
 
 
-def breakpoint_question(effect: Effect, task: Mapping[str, Any]) -> Question:
+def breakpoint_question(effect: Effect, task: TaskDocument) -> Question:
     payload = breakpoint_payload(task)
     fields = JsonFields(payload)
     text = payload if isinstance(payload, str) else fields.first("question", "title")

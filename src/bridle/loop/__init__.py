@@ -1,6 +1,6 @@
 """The loop: works on a plan's tasks with fresh agents until checks verify them; see docs/architecture.md.
 
-    control/runs.drive_run
+    control/runs.drive_loop_run
       |-- Worktrees -- RunContext             one working copy: repository, plan, settings, environment, mask
       |-- engine_adapter.performers           kind of effect -> LoopPerformer -> function(args, context) -> result
       `-- engine driver                       executes the requested effects, and replays the process on their results

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bridle.errors import UsageError
+from bridle.errors import JournalBroken, UsageError
 from bridle.ground.json_fields import JsonFields
+from bridle.journal.format import layout
 from bridle.journal.stores.store import Store
 from bridle.loop.plan.model import Plan
 from bridle.loop.settings.model import Settings
@@ -82,16 +83,21 @@ def wording_of(document: Mapping[str, Any]) -> int:
 
 def is_loop_run(store: Store) -> bool:
     """Return whether a run is one of the loop, not of another process."""
-    return store.metadata().get("processId") == PROCESS_ID
+    return store.metadata().process_id == PROCESS_ID
 
 
 def read_inputs(store: Store) -> RunInputs:
-    """Decode the inputs of a run; raise UsageError if it is not one of the loop."""
-    inputs = store.inputs()
-    if not is_loop_run(store) or not isinstance(inputs, Mapping):
-        run_id, process_id = store.metadata().get("runId"), store.metadata().get("processId")
+    """Decode the inputs of a run; raise UsageError if it is not one of the loop, JournalBroken without a plan."""
+    run_id, process_id = store.metadata().run_id, store.metadata().process_id
+    if process_id != PROCESS_ID:
         raise UsageError(
             f"run {run_id} is not a run of the loop, but of the process {process_id}",
             remedy=f"Show it with: bridle run:status {run_id}. Continue it with: bridle drive {run_id}",
+        )
+    inputs = store.inputs()
+    if not isinstance(inputs, Mapping) or not {"plan", "settings"} <= inputs.keys():
+        raise JournalBroken(
+            f"{layout.INPUTS_FILE} of run {run_id} is missing, or has no plan or no settings",
+            remedy=f"Restore it from a backup; bridle audit {run_id} lists all faults.",
         )
     return RunInputs.from_json(inputs)

@@ -689,7 +689,7 @@ def test_a_state_is_not_returned_once_the_process_has_results_that_it_has_not_re
         up_began, was_iterated = asyncio.Event(), asyncio.Event()
 
         async def perform(self, job: Job) -> Posted | Unperformed:
-            if job.task["words"] == "down":
+            if job.task.document["words"] == "down":
                 await self.up_began.wait()
                 return Unperformed("unusable", UsageError("the line is down"))
             self.up_began.set()

@@ -98,7 +98,7 @@ def test_a_blob_is_kept_beside_the_task(tmp_path: Path) -> None:
         """,
     )
     (action,) = iterated.iterate().actions
-    ref = action.task["metadata"]["ref"]
+    ref = action.task.document["metadata"]["ref"]
     assert ref.startswith(f"tasks/{action.effect.effect_id}/blobs/rows-")
     assert (iterated.run / ref).read_text() == "[\n  1,\n  2,\n  3\n]\n"
 

@@ -38,7 +38,7 @@ ORDERS = sorted(set(itertools.permutations("aaabbb")))
 def asked(store: Store) -> list[tuple[str, str]]:
     """The steps, with what each was asked for."""
     effects = store.state().effects.values()
-    return [(effect.step_id, json.dumps(store.task(effect.effect_id)["inputs"])) for effect in effects]
+    return [(effect.step_id, json.dumps(store.task(effect.effect_id).inputs)) for effect in effects]
 
 
 def words(iterated: IteratedRun) -> list[object]:
@@ -48,7 +48,7 @@ def words(iterated: IteratedRun) -> list[object]:
 def post_next_of(iterated: IteratedRun, chain: str) -> None:
     """Give the effect of that chain that waits its result."""
     for effect in iterated.store.state().pending:
-        inputs: Any = iterated.store.task(effect.effect_id)["inputs"]
+        inputs: Any = iterated.store.task(effect.effect_id).inputs
         if inputs["chain"] == chain:
             iterated.post(effect.step_id, f"{chain}{inputs['number']}")
             return
@@ -100,7 +100,7 @@ def test_results_that_came_in_between_iterations_are_delivered_one_by_one(
 
 
 def _chain_of(iterated: IteratedRun, effect: Any) -> str:
-    inputs: Any = iterated.store.task(effect.effect_id)["inputs"]
+    inputs: Any = iterated.store.task(effect.effect_id).inputs
     return str(inputs["chain"])
 
 
@@ -271,7 +271,7 @@ def test_steps_are_numbered_when_they_are_called_and_not_when_they_are_awaited(t
     )
     found = iterated.iterate()
     assert [action.effect.step_id for action in found.actions] == list(itertools.islice(numbered(), 3))
-    assert [action.task["inputs"] for action in found.actions] == [1, 2, 3]
+    assert [action.task.inputs for action in found.actions] == [1, 2, 3]
 
 
 def test_processes_on_several_threads_do_not_see_each_other(tmp_path: Path) -> None:

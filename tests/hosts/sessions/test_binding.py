@@ -128,7 +128,7 @@ def test_a_run_is_created_as_in_the_formats_own_example(place: SessionFolder) ->
     }
     assert (done.code, done.stderr) == (0, "")
     run = FileReader(place.runs / "my-run-abc123")
-    assert (run.metadata()["harness"], run.metadata()["prompt"]) == ("claude-code", "Build the API")
+    assert (run.metadata().harness, run.metadata().prompt) == ("claude-code", "Build the API")
     lines = file.read_text(encoding="utf-8").splitlines()
     moments = [line.partition(" ")[2] for line in lines if "_at:" in line]
     assert moments[0] == moments[1]
@@ -331,7 +331,7 @@ def test_a_run_that_was_created_inside_a_host_without_its_session_says_so(place:
 def test_the_host_is_found_by_its_variables(place: SessionFolder) -> None:
     done = create(place, "--session-id", "t1", "--state-dir", place.state, CODEX_THREAD_ID="t1")
     assert (done.document["session"]["harness"], place.file("t1").session.run_id) == ("codex", "new")
-    assert FileReader(place.runs / "new").metadata()["harness"] == "codex"
+    assert FileReader(place.runs / "new").metadata().harness == "codex"
 
 
 def test_a_run_where_the_hooks_would_not_look_for_it_is_reported(place: SessionFolder) -> None:

@@ -156,3 +156,36 @@ def test_a_result_is_a_value_or_an_error(posted: Posted) -> None:
         documents.check_posted(posted)
     documents.check_posted(ok(None))
     documents.check_posted(failure("E", "m"))
+
+
+def test_run_metadata_is_decoded_and_keeps_what_it_does_not_know() -> None:
+    document = {
+        "runId": "r",
+        "processId": "demo",
+        "harness": "claude-code",
+        "entrypoint": {"importPath": "../p.py", "exportName": "main"},
+        "nonInteractive": True,
+        "fromTheFuture": [1],
+    }
+    metadata = documents.RunMetadata(document)
+    assert (metadata.run_id, metadata.process_id, metadata.harness) == ("r", "demo", "claude-code")
+    assert (metadata.import_path, metadata.export_name, metadata.is_interactive) == ("../p.py", "main", False)
+    assert metadata.document == document
+
+
+def test_a_field_of_run_metadata_with_another_type_counts_as_missing() -> None:
+    wrong = ("runId", "processId", "harness", "prompt", "processCodeHash", "entrypoint", "completionProof")
+    metadata = documents.RunMetadata(dict.fromkeys(wrong, 7) | {"nonInteractive": "yes"})
+    assert (metadata.run_id, metadata.process_id, metadata.import_path) == ("", "", None)
+    assert (metadata.harness, metadata.prompt, metadata.code_digest) == (None, None, None)
+    assert metadata.is_interactive
+    assert documents.RunMetadata({"harness": "  "}).harness is None
+
+
+@pytest.mark.parametrize(
+    ("document", "value"),
+    [({"result": 1, "value": 2}, (True, 1)), ({"value": None}, (True, None)), ({}, (False, None))],
+)
+def test_the_value_of_a_result_is_in_either_field(document: dict[str, object], value: tuple[bool, object]) -> None:
+    result = documents.ResultDocument(document)
+    assert (result.has_value, result.value) == value

@@ -31,7 +31,7 @@ def digests(files: dict[str, bytes]) -> dict[str, str]:
 @pytest.mark.parametrize("name", ["run-breakpoint", "run-completed", "run-failed", "run-parallel"])
 def test_a_run_is_written_with_the_same_bytes_as_the_other_implementation_writes_it(name: str, tmp_path: Path) -> None:
     sample = FileReader(FOLDER / name)
-    theirs = dict(sample.metadata())
+    theirs = sample.metadata().document
     entry = next(sample.entries())
     process = f"process/{str(theirs['processPath']).rpartition('/')[2]}"
     texts = {key: str(theirs[key]) if key in theirs else None for key in ("processRevision", "prompt")}
@@ -71,13 +71,13 @@ def test_a_run_has_the_formats_folders_and_what_git_leaves_out(tmp_path: Path) -
 
 
 def test_what_was_not_given_is_not_written_and_what_was_is_in_its_place(tmp_path: Path) -> None:
-    bare = FileReader(create(tmp_path / "runs", "bare")).metadata()
+    bare = FileReader(create(tmp_path / "runs", "bare")).metadata().document
     first = ["runId", "request", "processId", "entrypoint", "processPath", "layoutVersion", "createdAt"]
     assert list(bare) == [*first, "completionProof"]
     assert (bare["request"], bare["layoutVersion"]) == ("demo", "2026.01-storage-preview")
     given = {"revision": "v1", "prompt": "Do", "harness": "claude-code", "request": "q", "is_interactive": False}
     full = FileReader(create(tmp_path / "runs", "full", **given))
-    assert " ".join(full.metadata()) == (
+    assert " ".join(full.metadata().document) == (
         "runId request processId harness entrypoint processPath processRevision layoutVersion createdAt prompt"
         " nonInteractive completionProof"
     )
@@ -92,7 +92,7 @@ def test_an_id_that_exists_is_refused_and_the_run_stays_as_it_was(tmp_path: Path
     with pytest.raises(RunExists, match="the run r already exists"):
         create(tmp_path / "runs", prompt="the second")
     assert contents(tmp_path) == before
-    assert FileReader(run).metadata()["prompt"] == "the first"
+    assert FileReader(run).metadata().prompt == "the first"
 
 
 @pytest.mark.parametrize("run_id", ["../escaped", "a/b", "..", "", ".hidden", "-flag", "a\\b", "a\nb", "x" * 300])

@@ -43,7 +43,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
 
 def test_a_run_says_what_it_was_created_with(opened: Open) -> None:
     store = opened()
-    assert (store.metadata()["runId"], store.inputs()) == ("r", {"a": 1})
+    assert (store.metadata().run_id, store.inputs()) == ("r", {"a": 1})
     assert [entry.type for entry in store.entries()] == ["RUN_CREATED"]
 
 
@@ -95,7 +95,7 @@ def test_an_effect_is_asked_for_and_resolved(opened: Open) -> None:
         entry = writer.request(make_request(effect_id, inputs={"path": "a.py"}))
     assert (entry.type, entry.data["effectId"]) == ("EFFECT_REQUESTED", effect_id)
     task = opened().task(effect_id)
-    assert (task["kind"], task["title"], task["inputs"]) == ("agent", "A title", {"path": "a.py"})
+    assert (task.document["kind"], task.title, task.inputs) == ("agent", "A title", {"path": "a.py"})
     with opened().write("test") as writer:
         entry = writer.resolve(effect_id, ok({"b": 1, "a": [None]}), key="demo:S000001:task")
     assert (entry.type, entry.data["status"]) == ("EFFECT_RESOLVED", "ok")
@@ -123,7 +123,7 @@ def test_any_json_is_a_value(opened: Open, value: object) -> None:
     store = opened()
     effect = store.state().effects[effect_id]
     assert store.result(effect).value == value
-    assert store.task(effect_id)["inputs"] == {"given": value}
+    assert store.task(effect_id).inputs == {"given": value}
 
 
 def test_the_digest_of_the_inputs_is_known(opened: Open) -> None:

@@ -141,7 +141,7 @@ def test_an_entry_that_cannot_follow_is_named(tmp_path: Path) -> None:
 def test_a_cache_that_says_something_else_is_named(tmp_path: Path) -> None:
     run, other = made(tmp_path / "one"), made(tmp_path / "two")
     shutil.copy(other / "state/bridle.pack", run / "state/bridle.pack")
-    assert "rebuild-state" in faults(audited(run))["state/bridle.pack"]
+    assert f"bridle run:rebuild-state {run} rebuilds it" in faults(audited(run))["state/bridle.pack"]
     (run / "state/bridle.pack").write_bytes(b"garbage")
     assert faults(audited(run)) == {}, "a cache that nobody can use misleads nobody"
 

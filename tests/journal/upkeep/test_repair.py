@@ -104,7 +104,7 @@ def test_a_broken_journal_is_named_and_repaired_and_goes_on(harm: Harm, counts: 
         with pytest.raises(JournalBroken) as caught:
             read()
         assert name in caught.value.message
-        assert "run:repair-journal" in str(caught.value.remedy)
+        assert f"bridle run:repair-journal {made.run} " in str(caught.value.remedy)
     plan = repair.plan_repair(made.run)
     assert plan.is_needed
     assert len(plan.kept) == whole + counts.get("kept", 0)

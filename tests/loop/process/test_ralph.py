@@ -19,7 +19,7 @@ HOUR = timedelta(hours=1)
 def sleeping(run: RunOnEngine) -> datetime:
     (action,) = run.pending()
     assert action.effect.kind == "sleep", action.effect.kind
-    sleep: Any = action.task["sleep"]
+    sleep: Any = action.task.document["sleep"]
     return datetime.fromisoformat(sleep["iso"])
 
 

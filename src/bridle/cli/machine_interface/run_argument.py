@@ -10,7 +10,7 @@ from bridle.errors import DiskError
 from bridle.journal.stores.find_run import run_folder, runs_folder
 
 
-def find_run(args: Arguments) -> Path:
+def run_from_arguments(args: Arguments) -> Path:
     """Return the folder of the run named by the first argument."""
     return run_folder(args.positional[0], runs_dir(args))
 

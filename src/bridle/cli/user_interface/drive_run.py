@@ -37,7 +37,7 @@ class CommandOptions:
     plugin_root: Path | None = None
 
 
-def drive_run(run: Path, drive_options: DriveOptions, options: CommandOptions) -> int:
+def drive_and_report(run: Path, drive_options: DriveOptions, options: CommandOptions) -> int:
     """Drive a run, print its progress on stderr and its end on stdout, and return the exit code."""
     hooks = Hooks(repository_of(run), os.environ, options.plugin_root, enabled=options.hooks)
     driven = run_interruptible(driver.Driver(lambda: FileStore(run), run, hooks, drive_options, say=say).drive())

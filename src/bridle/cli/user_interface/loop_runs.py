@@ -24,7 +24,7 @@ from bridle.journal.format import layout
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.find_run import LAST, runs_folder
 from bridle.loop.control.current_state import read_receipt
-from bridle.loop.control.runs import RunEnd, RunRequest, RunStatus, create, drive_run
+from bridle.loop.control.runs import RunEnd, RunRequest, RunStatus, create, drive_loop_run
 from bridle.loop.plan.tick_boxes import tick
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED
@@ -40,7 +40,7 @@ from bridle.run.sandbox import detect
 from bridle.views.terminal import receipt as receipts
 
 
-def find_run(argument: str | None) -> Path:
+def find_loop_run(argument: str | None) -> Path:
     """Return the folder of the run that the user named, or of the last one."""
     return chosen_run(argument or LAST, None)
 
@@ -125,7 +125,7 @@ async def drive_to_receipt(
         is_elsewhere = was_completed or settings.uses_worktrees
         working_copy = nullcontext() if is_elsewhere else hold_working_copy(repository, run.name)
         async with working_copy, display_for(run, inputs, variables) as display:
-            return await drive_run(
+            return await drive_loop_run(
                 run,
                 variables,
                 display.say,

@@ -31,7 +31,7 @@ class AgentDefaults:
 
 def request(job: Job, defaults: AgentDefaults) -> Request:
     """Return the request for an agent task in the repository; raise BadTask if it is invalid."""
-    task, kind = JsonFields(job.task), job.effect.kind
+    task, kind = JsonFields(job.task.document), job.effect.kind
     section = task.fields(kind) if task.object(kind) else JsonFields({"prompt": task.first(kind)})
     execution, timeout_ms = task.fields("execution"), section.positive("timeoutMs")
     harness, reasoning = str(execution.first("harness") or defaults.agent), section.first("reasoning")

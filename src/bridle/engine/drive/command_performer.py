@@ -87,14 +87,14 @@ class CommandPerformer:
 
 def read_command(job: Job) -> Command:
     """Return the command of a task; raise BadTask if its definition has none."""
-    task, kind = JsonFields(job.task), job.effect.kind
+    task, kind = JsonFields(job.task.document), job.effect.kind
     section, timeout_ms = task.fields(kind), task.fields(kind).positive("timeoutMs")
     return Command(
         argv=_shell_argv(section.first("command") or task.first(kind)) if kind == SHELL else _argv(kind, section),
         cwd=job.repository / str(section.first("cwd") or "."),
         env={str(name): str(value) for name, value in section.object("env").items()},
         limit_seconds=timeout_ms / 1000 if timeout_ms else LIMIT_SECONDS,
-        inputs=json.dumps(job.task.get("inputs"), ensure_ascii=False).encode("utf-8", "surrogateescape"),
+        inputs=json.dumps(job.task.inputs, ensure_ascii=False).encode("utf-8", "surrogateescape"),
         input_path=_io_path(job, task, "inputJsonPath"),
         output_path=_io_path(job, task, "outputJsonPath"),
     )

@@ -253,7 +253,7 @@ class Driver:
         return known.attempts + 1
 
     def _may_repeat(self, action: Action) -> bool:
-        return self._performers[action.effect.kind].may_repeat or action.task.get("idempotent") is True
+        return self._performers[action.effect.kind].may_repeat or action.task.is_idempotent
 
     async def _start_effects(self, report: Iteration) -> list[inbox.Question] | None:
         """Start effects; return the questions for the user, or None if the policy has answered one."""

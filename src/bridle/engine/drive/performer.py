@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from bridle.engine.entries.effect_attempts import EffectAttempts
 from bridle.errors import Error
 from bridle.ground import clock, disk
 from bridle.journal.format import layout
+from bridle.journal.format.documents import TaskDocument
 from bridle.journal.format.entries import ERROR, Effect, Posted
 from bridle.wire.mask import Mask
 
@@ -35,7 +36,7 @@ class Job:
     """One effect to execute, and what its performer may use."""
 
     effect: Effect
-    task: Mapping[str, Any]
+    task: TaskDocument
     known: EffectAttempts
     """The earlier attempts."""
     attempt: int

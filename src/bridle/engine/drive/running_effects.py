@@ -204,7 +204,7 @@ class RunningEffects:
 
     async def _fire(self, hook_type: str, payload: Mapping[str, object]) -> None:
         """Fire the native hooks of a type and print their warnings."""
-        fired = await self._hooks.fire(hook_type, {**payload, "runId": self._store.metadata().get("runId")})
+        fired = await self._hooks.fire(hook_type, {**payload, "runId": self._store.metadata().run_id})
         for failure in fired.failures:
             self._say(failure)
         if fired.trust_warning is not None and not self._has_trust_warning:

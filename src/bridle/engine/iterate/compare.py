@@ -79,16 +79,14 @@ def compare(run: Path) -> Comparison:
     state = View.of_files(store.place).state
     process = load(metadata, run)
     inputs = store.inputs()
-    subject = Run(
-        str(metadata.get("runId")), str(metadata.get("processId")), str(run), {} if inputs is None else inputs
-    )
+    subject = Run(metadata.run_id, metadata.process_id, str(run), {} if inputs is None else inputs)
     replay = Replay(process, subject)
     try:
         differences = tuple(_differences(replay, process, store, state))
         new = [
             item for item in replay.answers.new_items if isinstance(item, NewEffect) and not item.promise.cancelled()
         ]
-        previous_digest = replay.recording.code_digest or metadata.get("processCodeHash")
+        previous_digest = replay.recording.code_digest or metadata.code_digest
         return Comparison(
             run_id=subject.run_id,
             state=state.position.state,

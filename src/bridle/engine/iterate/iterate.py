@@ -23,11 +23,11 @@ from bridle.engine.process.effects import BREAKPOINT, breakpoint_payload
 from bridle.engine.replay.answers import Run
 from bridle.engine.replay.new_requests import HookRequest, NewEffect
 from bridle.engine.replay.replay import Replay
-from bridle.errors import JournalBroken, RunError
+from bridle.errors import JournalBroken, ProcessNotLoaded, RunError
 from bridle.ground import clock
 from bridle.ground.lock import FileLock
 from bridle.journal.format import layout
-from bridle.journal.format.documents import completion_proof
+from bridle.journal.format.documents import RunMetadata
 from bridle.journal.format.entries import OK, RUN_COMPLETED, RUN_FAILED, RUN_HALTED, Effect, Posted
 from bridle.journal.format.state import State
 from bridle.journal.stores.store import LOCK_WAIT_SECONDS, Store, Writer
@@ -138,7 +138,7 @@ class Engine:
 
     def _record(self, replay: Replay, writer: Writer, state: State) -> None:
         """Write the new requests of the process, in program order."""
-        previous = replay.recording.code_digest or self._store.metadata().get("processCodeHash")
+        previous = replay.recording.code_digest or self._store.metadata().code_digest
         if previous != replay.process.digest:
             data = {"sha256": replay.process.digest} | ({"previous": previous} if previous else {})
             writer.append(notes.PROCESS_CODE, data)
@@ -208,7 +208,7 @@ class Engine:
         )
 
     def _report_completed(self, number: int, warnings: tuple[str, ...]) -> Iteration:
-        proof, output = completion_proof(self._store.metadata()), self._store.output()
+        proof, output = self._store.metadata().completion_proof, self._store.output()
         more = {"completion_proof": proof, "output": output, "warnings": warnings}
         return self._report(number, iteration_report.COMPLETED, iteration_report.COMPLETED, **more)
 
@@ -231,11 +231,11 @@ class Engine:
 
     @property
     def _run_id(self) -> str:
-        return str(self._store.metadata().get("runId"))
+        return self._store.metadata().run_id
 
     @property
     def _process_id(self) -> str:
-        return str(self._store.metadata().get("processId"))
+        return self._store.metadata().process_id
 
 
 def iterate(
@@ -254,27 +254,31 @@ def iterate(
         engine.close()
 
 
-def load(metadata: Mapping[str, object], folder: Path) -> load_process.Process:
+def load(metadata: RunMetadata, folder: Path) -> load_process.Process:
     """Import the process of a run: by its id if it is part of Bridle, else from its file."""
     path, export = _entry_of(metadata, folder)
-    process_id = metadata.get("processId")
-    is_named_by_id = metadata.get("processPath") == process_id
+    process_id = metadata.process_id
+    if not load_process.is_built_in(process_id):
+        return load_process.load(path, export)
     # Runs of version 0.1.0 name the file of the loop in the installation of that time.
-    if load_process.is_built_in(process_id) and (is_named_by_id or path.parts[-3:] == ("bridle", "loop", "ralph.py")):
-        return load_process.load_built_in(str(process_id))
-    return load_process.load(path, export)
+    is_named_by_file = path.parts[-3:] == ("bridle", "loop", "ralph.py")
+    if metadata.import_path != process_id and not is_named_by_file:
+        raise ProcessNotLoaded(
+            f"run {metadata.run_id} names the process {process_id!r}, which is part of Bridle, but the file {path}",
+            remedy="Create a run of the file under an id of its own: bridle run:create",
+        )
+    return load_process.load_built_in(process_id)
 
 
-def _entry_of(metadata: Mapping[str, object], folder: Path) -> tuple[Path, str]:
+def _entry_of(metadata: RunMetadata, folder: Path) -> tuple[Path, str]:
     """Return the file of a run's process, which is named relative to the run's folder, and its function."""
-    version, entrypoint = metadata.get("layoutVersion"), metadata.get("entrypoint")
+    version = metadata.layout_version
     if version != layout.LAYOUT_VERSION:
         raise JournalBroken(
-            f"the layout of run {metadata.get('runId')} must be {layout.LAYOUT_VERSION!r}, got {version!r}",
+            f"the layout of run {metadata.run_id} must be {layout.LAYOUT_VERSION!r}, got {version!r}",
             remedy="Use the program that created it.",
         )
-    path = entrypoint.get("importPath") if isinstance(entrypoint, Mapping) else None
-    export = entrypoint.get("exportName") if isinstance(entrypoint, Mapping) else None
-    if not isinstance(path, str) or not path:
-        raise JournalBroken(f"run.json of run {metadata.get('runId')} names no process (entrypoint.importPath)")
-    return Path(os.path.normpath(folder.resolve() / path)), str(export or load_process.DEFAULT_EXPORT)
+    if metadata.import_path is None:
+        raise JournalBroken(f"run.json of run {metadata.run_id} names no process (entrypoint.importPath)")
+    path = os.path.normpath(folder.resolve() / metadata.import_path)
+    return Path(path), metadata.export_name or load_process.DEFAULT_EXPORT

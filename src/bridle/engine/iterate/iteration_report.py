@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from bridle.engine.process.effects import BREAKPOINT, SLEEP, WAITING_KINDS
 from bridle.errors import EffectFailed
 from bridle.ground.json_fields import JsonFields
+from bridle.journal.format.documents import TaskDocument
 from bridle.journal.format.entries import Effect
 from bridle.journal.format.state import State
 from bridle.journal.stores.store import Store
@@ -74,8 +75,7 @@ class Action(NamedTuple):
     """One pending effect."""
 
     effect: Effect
-    task: Mapping[str, Any]
-    """The content of its task.json."""
+    task: TaskDocument
     pending_count: int
     group: str | None
 
@@ -85,7 +85,7 @@ class Action(NamedTuple):
         hints = {
             "pendingCount": self.pending_count,
             "parallelGroupId": self.group,
-            "sleepUntilEpochMs": self.sleep_until_ms,
+            "sleepUntilEpochMs": self.task.sleep_until_ms,
         }
         item = {
             "effectId": self.effect.effect_id,
@@ -93,7 +93,7 @@ class Action(NamedTuple):
             "kind": self.effect.kind,
             "label": self.effect.label,
             "labels": request.value("labels"),
-            "taskDef": dict(self.task),
+            "taskDef": dict(self.task.document),
             "taskId": self.effect.task_id,
             "stepId": self.effect.step_id,
             "taskDefRef": request.value("taskDefRef"),
@@ -102,12 +102,6 @@ class Action(NamedTuple):
             "schedulerHints": _present(hints),
         }
         return _present(item)
-
-    @property
-    def sleep_until_ms(self) -> int | None:
-        """Return when a sleep ends, in milliseconds since 1970."""
-        end: int | None = JsonFields(self.task).fields("sleep").value("targetEpochMs")
-        return end
 
 
 class Iteration(NamedTuple):
@@ -137,7 +131,7 @@ class Iteration(NamedTuple):
     @property
     def until_ms(self) -> int | None:
         """Return when the first of the pending sleeps ends."""
-        ends = (action.sleep_until_ms for action in self.actions)
+        ends = (action.task.sleep_until_ms for action in self.actions)
         return min((end for end in ends if end is not None), default=None)
 
     def summary(self) -> dict[str, Any]:

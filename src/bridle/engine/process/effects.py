@@ -14,6 +14,7 @@ from bridle.engine.process.define_task import Definition, TaskContext
 from bridle.errors import BadTask, EffectFailed
 from bridle.ground import clock
 from bridle.ground.json_fields import JsonFields
+from bridle.journal.format.documents import TaskDocument
 
 AGENT = "agent"
 SHELL = "shell"
@@ -101,9 +102,9 @@ def orchestrator_request(payload: Any, *, label: str | None) -> EffectRequest:
     return EffectRequest(ORCHESTRATOR_TASK_TASK, inputs, label, lambda _task: definition)
 
 
-def breakpoint_payload(task: Mapping[str, object]) -> Any:
+def breakpoint_payload(task: TaskDocument) -> Any:
     """Return the payload of a breakpoint: `ctx.breakpoint` and `breakpoint_task` have different sections for it."""
-    definition = JsonFields(task)
+    definition = JsonFields(task.document)
     payload = definition.fields("metadata").value("payload")
     return definition.fields("breakpoint").value("payload") if payload is None else payload
 

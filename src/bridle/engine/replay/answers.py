@@ -7,7 +7,7 @@ for the caller to write. Nothing here writes.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
@@ -23,6 +23,7 @@ from bridle.engine.replay.step_ids import Steps
 from bridle.errors import BadTask, ProcessDiverged, UsageError
 from bridle.ground import clock, ids
 from bridle.journal.format.digest import sha256
+from bridle.journal.format.documents import TaskDocument
 from bridle.journal.format.entries import OK, PROCESS_LOG, Effect, Entry, Request, Result
 
 RESTORE = "Nothing was written. Restore the code and iterate again, or start a new run."
@@ -40,7 +41,7 @@ class Run(NamedTuple):
 class RecordReader(Protocol):
     """The part of a store that a replay reads."""
 
-    def task(self, effect_id: str) -> Mapping[str, object]:
+    def task(self, effect_id: str) -> TaskDocument:
         """Return the recorded task of an effect."""
         ...
 
@@ -217,7 +218,7 @@ class Answers:
     def _match(self, effect: Effect, request: EffectRequest, promise: Promise) -> None:
         """Resolve a request with its recorded effect if both are the same, else diverge."""
         if effect.task_id != request.task_id or not self._is_same(effect, request):
-            recorded = self.store.task(effect.effect_id).get("inputs")
+            recorded = self.store.task(effect.effect_id).inputs
             self._diverge_at(
                 request, f"task {effect.task_id!r} with {json_values.preview(recorded)}", effect.step_id, effect.request
             )
@@ -242,7 +243,7 @@ class Answers:
             return True
         if request.identity is None:
             return False
-        earlier = self.store.task(effect.effect_id).get("inputs")
+        earlier = self.store.task(effect.effect_id).inputs
         return json_values.digest(request.identity(earlier), subject) == json_values.digest(
             request.identity(written), subject
         )

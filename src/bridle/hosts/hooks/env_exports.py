@@ -7,7 +7,7 @@ import stat
 
 from bridle.errors import DiskError
 from bridle.ground import disk
-from bridle.hosts.hooks.shell_command import is_plain, shell_word
+from bridle.ground.light.shell_word import is_plain, shell_word
 
 # A few lines of exports. Of a larger file only the end is read; a repeated line does no harm.
 EXPORTS_LIMIT_BYTES = 1024 * 1024

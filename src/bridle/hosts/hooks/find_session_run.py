@@ -13,7 +13,7 @@ from bridle.journal.format import layout
 from bridle.journal.stores.find_run import collapse
 
 
-def find_run(run_id: str, runs_dir: str | None, cwd: str | None, environ: Mapping[str, str]) -> Path:
+def find_session_run(run_id: str, runs_dir: str | None, cwd: str | None, environ: Mapping[str, str]) -> Path:
     """Return the folder of a run, or raise RunNotFound.
 
     An agent changes folders, so the run may be in a parent of its present folder.

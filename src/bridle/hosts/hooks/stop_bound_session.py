@@ -8,7 +8,7 @@ import time
 from bridle.errors import DiskError, Error
 from bridle.ground.light.abc_names import Mapping, Sequence
 from bridle.ground.light.moments import iso
-from bridle.hosts.hooks.find_session_run import find_run
+from bridle.hosts.hooks.find_session_run import find_session_run
 from bridle.hosts.hooks.hook_protocol import STOP_HOLDER, Answer, HookCall, Payload, approve, file_warnings
 from bridle.hosts.hooks.stop_rules import (
     APPROVE,
@@ -22,7 +22,6 @@ from bridle.hosts.hooks.stop_rules import (
 )
 from bridle.hosts.sessions import session_file
 from bridle.hosts.sessions.session import Session, SessionFile
-from bridle.journal.format.documents import completion_proof
 from bridle.journal.format.entries import STOP_HOOK_INVOKED
 from bridle.journal.format.key_order import text_order
 from bridle.journal.stores.file_store import FileStore, FileWriter
@@ -47,7 +46,7 @@ class BoundStop:
         """Decide while session and run are locked."""
         call, run_id = self._call, self._file.session.run_id
         try:
-            store = FileStore(find_run(run_id, call.runs_dir, self._payload.cwd, call.environ))
+            store = FileStore(find_session_run(run_id, call.runs_dir, self._payload.cwd, call.environ))
             # Read before locking: a run that cannot be read stays unchanged, without even a lock file.
             store.position()
             promises = self._promises()
@@ -149,8 +148,8 @@ def _run_facts(store: FileStore, writer: FileWriter, limit: int) -> RunFacts:
         state=position.state,
         kinds=sorted(position.pending_by_kind(), key=text_order),
         stops=stops,
-        proof=completion_proof(metadata),
-        is_interactive=metadata.get("nonInteractive") is not True,
+        proof=metadata.completion_proof,
+        is_interactive=metadata.is_interactive,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bridle.ground.light.abc_names import Sequence
-from bridle.hosts.hooks.shell_command import shell_word
+from bridle.ground.light.shell_word import shell_word
 from bridle.hosts.hooks.stop_rules import BREAKPOINT, CLOSING, OPENING, RunFacts
 from bridle.hosts.sessions.session import Session
 from bridle.journal.format.state import COMPLETED, FAILED, WAITING

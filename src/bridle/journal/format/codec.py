@@ -6,9 +6,12 @@ encoded again for a comparison.
 
 from __future__ import annotations
 
+import os
+
 from bridle.errors import JournalBroken, UsageError
 from bridle.ground.light import quick_json
 from bridle.ground.light.abc_names import Mapping
+from bridle.ground.light.shell_word import shell_word
 from bridle.journal.format.digest import sha256
 from bridle.journal.format.entries import Entry
 from bridle.journal.format.ulid import is_ulid
@@ -97,11 +100,14 @@ def parse_name(name: str) -> tuple[int, str] | None:
 
 def bad_file(path: object, fault: str, *, payload: object = None) -> JournalBroken:
     """Return the error for an invalid file of the journal."""
-    return JournalBroken(
-        f"the journal file {path} is invalid: {fault}",
-        remedy="bridle run:repair-journal RUN moves it aside and keeps a backup.",
-        payload=payload,
-    )
+    run = os.path.dirname(os.path.dirname(str(path)))
+    return needs_repair(JournalBroken(f"the journal file {path} is invalid: {fault}", payload=payload), run)
+
+
+def needs_repair(error: JournalBroken, run: object) -> JournalBroken:
+    """Return the error with the command that repairs the journal of this run."""
+    error.remedy = f"bridle run:repair-journal {shell_word(str(run))} moves it aside and keeps a backup."
+    return error
 
 
 def _escape_surrogates(text: str) -> str:

@@ -11,7 +11,7 @@ from bridle.ground.light.abc_names import Mapping
 from bridle.journal.format import layout
 from bridle.journal.format.codec import pretty
 from bridle.journal.format.digest import sha256
-from bridle.journal.format.entries import ERROR, OK, Data, Effect, Posted, Request, Result
+from bridle.journal.format.entries import ERROR, OK, Data, Effect, Posted, Request, text_of
 from bridle.journal.format.key_order import canonical, canonical_object, text_order
 
 TASK_SCHEMA = "2026.01.tasks-v1"
@@ -23,6 +23,91 @@ BLOB_LIMIT_BYTES = 1024 * 1024
 # By the format, these fields of a task are kept only if they are objects.
 _OBJECTS_ONLY = ("io", "node", "breakpoint", "orchestratorTask", "sleep", "metadata")
 _TEXT_ONLY = ("title", "description")
+
+
+class RunMetadata:
+    """The content of run.json; a field of another type counts as missing."""
+
+    __slots__ = (
+        *("code_digest", "document", "export_name", "harness", "import_path", "is_interactive", "layout_version"),
+        *("process_id", "prompt", "run_id"),
+    )
+
+    def __init__(self, document: Data) -> None:
+        self.document = document
+        """All fields, including those that Bridle does not know."""
+        self.run_id = text_of(document, "runId") or ""
+        self.process_id = text_of(document, "processId") or ""
+        entrypoint = document.get("entrypoint")
+        entry: Data = entrypoint if isinstance(entrypoint, dict) else {}
+        self.import_path = text_of(entry, "importPath")
+        """The process file, relative to the run's folder; the process id, if the process is part of Bridle."""
+        self.export_name = text_of(entry, "exportName")
+        self.layout_version = document.get("layoutVersion")
+        harness = text_of(document, "harness")
+        self.harness = harness if harness is not None and harness.strip() else None
+        """The host that the run is driven from, if any."""
+        self.prompt = text_of(document, "prompt")
+        """The user's prompt."""
+        self.is_interactive = document.get("nonInteractive") is not True
+        self.code_digest = text_of(document, "processCodeHash")
+        """SHA-256 of the process file when the run was created."""
+
+    @property
+    def completion_proof(self) -> str:
+        """Return the proof of the run; without a recorded one, the format derives it from the id."""
+        recorded = text_of(self.document, "completionProof")
+        return recorded or sha256(f"{self.run_id}:{layout.PROOF_SALT}".encode())
+
+
+class TaskDocument:
+    """The content of a task.json, with its inputs."""
+
+    __slots__ = ("document",)
+
+    def __init__(self, document: Data) -> None:
+        self.document = document
+        """All fields; each kind of effect has its own."""
+
+    @property
+    def inputs(self) -> object:
+        """Return the arguments of the call."""
+        return self.document.get("inputs")
+
+    @property
+    def title(self) -> str | None:
+        return text_of(self.document, "title")
+
+    @property
+    def is_idempotent(self) -> bool:
+        """Return whether the effect may be executed again without asking the user."""
+        return self.document.get("idempotent") is True
+
+    @property
+    def sleep_until_ms(self) -> int | None:
+        """Return when a sleep ends, in milliseconds since 1970."""
+        sleep = self.document.get("sleep")
+        end = sleep.get("targetEpochMs") if isinstance(sleep, dict) else None
+        return end if isinstance(end, int) else None
+
+
+class ResultDocument:
+    """The content of a result.json."""
+
+    __slots__ = ("blob_ref", "document", "error", "has_value", "metadata", "status", "value")
+
+    def __init__(self, document: Data) -> None:
+        self.document = document
+        """All fields."""
+        self.status = OK if document.get("status") == OK else ERROR
+        self.has_value = "result" in document or "value" in document
+        self.value = document["result"] if "result" in document else document.get("value")
+        """By the format, the value is in two fields."""
+        self.blob_ref = text_of(document, "resultRef")
+        """The file of a value that is too large."""
+        error, metadata = document.get("error"), document.get("metadata")
+        self.error: Data | None = error if isinstance(error, dict) else None
+        self.metadata: Data = metadata if isinstance(metadata, dict) else {}
 
 
 class Blob:
@@ -103,13 +188,6 @@ def result_document(
     return document | {"value": value} if posted.status == OK and not result_ref else document
 
 
-def result_of(document: Data) -> Result:
-    """Return the result in a result.json without a blob."""
-    error = document.get("error")
-    value = document["result"] if "result" in document else document.get("value")
-    return Result(OK if document.get("status") == OK else ERROR, value, error if isinstance(error, dict) else None)
-
-
 def resolved_data(
     effect_id: str, posted: Posted, *, result_ref: str, stdout_ref: str | None, stderr_ref: str | None
 ) -> dict[str, object]:
@@ -156,11 +234,3 @@ def _without(document: Mapping[str, object], name: str) -> dict[str, object]:
 
 def _present(data: Data) -> dict[str, object]:
     return {key: value for key, value in data.items() if value is not None}
-
-
-def completion_proof(metadata: Mapping[str, object]) -> str:
-    """Return the proof of a run; without a recorded one, the format derives it from the id."""
-    own = metadata.get("completionProof")
-    if isinstance(own, str) and own:
-        return own
-    return sha256(f"{metadata.get('runId')}:{layout.PROOF_SALT}".encode())

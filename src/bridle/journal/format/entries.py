@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bridle.ground.light import quick_json
 from bridle.ground.light.abc_names import Mapping
+from bridle.journal.format import layout
 
 # The entry types of the format.
 RUN_CREATED = "RUN_CREATED"
@@ -33,6 +34,12 @@ ERROR = "error"
 Data = Mapping[str, object]
 
 
+def text_of(data: Data, name: str) -> str | None:
+    """Return a field that is a string and not empty; else None."""
+    value = data.get(name)
+    return value if isinstance(value, str) and value else None
+
+
 class Entry:
     """One event of a run, with its number."""
 
@@ -54,6 +61,10 @@ class Entry:
         if isinstance(self._data, bytes):
             self._data = quick_json.loads(self._data)  # type: ignore[assignment]  # an object, by its writer
         return self._data  # type: ignore[return-value]  # the same
+
+    def text(self, name: str) -> str | None:
+        """Return a field of the data that is a string and not empty; else None."""
+        return text_of(self.data, name)
 
     def __repr__(self) -> str:
         return f"Entry({self.seq}, {self.ulid}, {self.type}, {self.recorded_at}, {dict(self.data)})"
@@ -126,6 +137,17 @@ class Effect:
     @property
     def is_pending(self) -> bool:
         return self.resolution is None
+
+    @property
+    def task_ref(self) -> str:
+        """Return the path of its task.json, relative to the run."""
+        return self.request.text("taskDefRef") or f"{layout.TASKS}/{self.effect_id}/{layout.TASK_FILE}"
+
+    @property
+    def result_ref(self) -> str:
+        """Return the path of its result.json, relative to the run."""
+        recorded = None if self.resolution is None else self.resolution.text("resultRef")
+        return recorded or f"{layout.TASKS}/{self.effect_id}/{layout.RESULT_FILE}"
 
     @property
     def label(self) -> str | None:

@@ -229,11 +229,7 @@ def _kind(entry: Entry) -> str:
 
 def broken(entry: Entry, fault: str) -> JournalBroken:
     """Return the error for an invalid entry."""
-    return JournalBroken(
-        f"journal entry {file_name(entry.seq, entry.ulid)} {fault}",
-        remedy="bridle run:repair-journal RUN moves it aside and keeps a backup.",
-        payload=entry,
-    )
+    return JournalBroken(f"journal entry {file_name(entry.seq, entry.ulid)} {fault}", payload=entry)
 
 
 def file_name(seq: int, ulid: str) -> str:

@@ -33,10 +33,7 @@ def next_ulid(previous: str, *, now_ms: int, random: bytes) -> str:
         return _text(fresh)
     step = 1 + (int.from_bytes(random[:RANDOM_BYTES], "big") & ((1 << _STEP_BITS) - 1))
     if number + step > _LAST:
-        raise JournalBroken(
-            f"no id can follow {previous}: it is one of the largest",
-            remedy="bridle run:repair-journal RUN assigns new ids.",
-        )
+        raise JournalBroken(f"no id can follow {previous}: it is one of the largest")
     return _text(number + step)
 
 

@@ -10,9 +10,11 @@ import os
 from bridle.errors import DiskError, JournalBroken
 from bridle.ground import disk, ids
 from bridle.ground.light.quick_path import Path
+from bridle.ground.light.shell_word import shell_word
 from bridle.journal.format import codec, documents, layout
 from bridle.journal.format.digest import sha256
-from bridle.journal.format.entries import ERROR, OK, Effect, Output, Posted, Request, Result
+from bridle.journal.format.documents import ResultDocument, TaskDocument
+from bridle.journal.format.entries import ERROR, OK, Effect, Output, Posted, Request, Result, text_of
 
 # A blob is one value that an agent produced; a larger one is a mistake.
 FILE_LIMIT_BYTES = 1024 * 1024 * 1024
@@ -68,13 +70,13 @@ class TaskFiles:
         ref = self._write(effect_id, layout.RESULT_FILE, text)
         return FileRefs(ref, text, stdout_ref=stdout_ref, stderr_ref=stderr_ref)
 
-    def task(self, effect_id: str) -> dict[str, object]:
-        """Return the content of task.json, with inputs from a blob."""
+    def task(self, effect_id: str) -> TaskDocument:
+        """Return a task.json, with inputs from a blob."""
         document = self.read_object(self.path(effect_id) / layout.TASK_FILE)
-        ref = document.get("inputsRef")
-        if "inputs" not in document and isinstance(ref, str):
+        ref = text_of(document, "inputsRef")
+        if "inputs" not in document and ref is not None:
             document = document | {"inputs": self._read_ref(ref)}
-        return document
+        return TaskDocument(document)
 
     def result(self, effect: Effect) -> Result:
         """Return the result of a resolved effect from its files."""
@@ -84,15 +86,13 @@ class TaskFiles:
         error = resolution.data.get("error")
         if resolution.data["status"] == ERROR and isinstance(error, dict):
             return Result(ERROR, None, error)
-        ref = resolution.data.get("resultRef")
-        path = self._inside(ref) if isinstance(ref, str) else self.path(effect.effect_id) / layout.RESULT_FILE
-        document = self.read_object(path)
-        blob = document.get("resultRef")
-        if "result" not in document and "value" not in document and isinstance(blob, str):
-            return Result(OK, self._read_ref(blob), None)
-        if document.get("status") == OK and "result" not in document and "value" not in document:
-            raise _unusable(path, "it holds no result")
-        return documents.result_of(document)
+        path = self._inside(effect.result_ref)
+        document = ResultDocument(self.read_object(path))
+        if not document.has_value and document.blob_ref is not None:
+            return Result(OK, self._read_ref(document.blob_ref), None)
+        if document.status == OK and not document.has_value:
+            raise self._unusable(path, "it holds no result")
+        return Result(document.status, document.value, document.error)
 
     def path(self, effect_id: str) -> Path:
         """Return the folder of an effect; raise for an id that is not safe in a path."""
@@ -103,15 +103,15 @@ class TaskFiles:
         try:
             return codec.parse(disk.read_bounded(path, FILE_LIMIT_BYTES))
         except DiskError as error:
-            raise _unusable(path, error.message) from error
+            raise self._unusable(path, error.message) from error
         except codec.BadText as error:
-            raise _unusable(path, str(error)) from error
+            raise self._unusable(path, str(error)) from error
 
     def read_object(self, path: Path) -> dict[str, object]:
         """Read a JSON object from a file of the run."""
         value = self.read(path)
         if not isinstance(value, dict):
-            raise _unusable(path, "it is not an object")
+            raise self._unusable(path, "it is not an object")
         return value
 
     def _write_blob(self, effect_id: str, name: str, value: object) -> str | None:
@@ -136,8 +136,14 @@ class TaskFiles:
         """Return a path that a document names; it must be inside the run."""
         path = self._run / ref
         if os.path.isabs(ref) or ".." in path.relative_to(self._run).parts:
-            raise _unusable(path, "the reference leads out of the run")
+            raise self._unusable(path, "the reference leads out of the run")
         return path
+
+    def _unusable(self, path: Path, fault: str) -> JournalBroken:
+        return JournalBroken(
+            f"the file {path} of this run is invalid: {fault}",
+            remedy=f"Restore it from a backup; bridle audit {shell_word(str(self._run))} lists all faults.",
+        )
 
 
 def make_durable(folder: Path) -> None:
@@ -149,10 +155,3 @@ def make_durable(folder: Path) -> None:
     for new in reversed(missing):
         disk.make_private_folder(new)
         disk.sync_folder(new.parent)
-
-
-def _unusable(path: Path, fault: str) -> JournalBroken:
-    return JournalBroken(
-        f"the file {path} of this run is invalid: {fault}",
-        remedy="Restore it from a backup; bridle audit RUN lists all faults.",
-    )

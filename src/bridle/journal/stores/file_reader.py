@@ -9,9 +9,10 @@ import os
 
 from bridle.errors import DiskError, LockHeld, RunNotFound
 from bridle.ground import disk
-from bridle.ground.light.abc_names import Iterator, Mapping
+from bridle.ground.light.abc_names import Iterator
 from bridle.ground.light.quick_path import Path
 from bridle.journal.format import codec, documents, folder_names, layout
+from bridle.journal.format.documents import RunMetadata, TaskDocument
 from bridle.journal.format.entries import OK, Effect, Entry, Result
 from bridle.journal.format.state import Position, State, broken, file_name, requested_effect
 from bridle.journal.stores import read_pack, write_lock
@@ -42,13 +43,13 @@ class FileReader:
         self._journal = str(run / layout.JOURNAL)
         self.tasks = TaskFiles(run)
         self.place = Place(run, self.load)
-        self._metadata: dict[str, object] | None = None
+        self._metadata: RunMetadata | None = None
         self._values: dict[str, object] = {}
         self._digests: dict[str, str] = {}
         self._remembered: read_pack.Packed | None = None
         self._side_values = SideValues()
 
-    def metadata(self) -> Mapping[str, object]:
+    def metadata(self) -> RunMetadata:
         """Return the content of run.json; raise RunNotFound if it is missing."""
         if self._metadata is None:
             if not os.path.lexists(self.run / layout.RUN_FILE):
@@ -56,7 +57,7 @@ class FileReader:
                     f"no run at {self.run}: {layout.RUN_FILE} is missing",
                     remedy="Pass the run's folder, or its id with --runs-dir.",
                 )
-            self._metadata = self.tasks.read_object(self.run / layout.RUN_FILE)
+            self._metadata = RunMetadata(self.tasks.read_object(self.run / layout.RUN_FILE))
         return self._metadata
 
     def inputs(self) -> object:
@@ -69,7 +70,8 @@ class FileReader:
         for expected, (seq, ulid) in enumerate(folder_names.list_names(self.place.journal)[after:], after + 1):
             entry = self.load(seq, ulid)
             if seq != expected:
-                raise broken(entry, f"is out of sequence (expected {expected}, found {seq})")
+                gap = broken(entry, f"is out of sequence (expected {expected}, found {seq})")
+                raise codec.needs_repair(gap, self.run)
             yield entry
 
     def load(self, seq: int, ulid: str) -> Entry:
@@ -112,15 +114,15 @@ class FileReader:
         if self._reuses_view and view.is_reusable:
             self._kept[:] = [view]
 
-    def task(self, effect_id: str) -> Mapping[str, object]:
-        """Return the content of an effect's task.json with its inputs."""
+    def task(self, effect_id: str) -> TaskDocument:
+        """Return an effect's task.json with its inputs."""
         return self.tasks.task(effect_id)
 
     def inputs_digest(self, effect: Effect) -> str:
         """Return the digest of an effect's arguments; see `documents.digest_of`."""
         digest = self._digests.get(effect.effect_id)
         if digest is None:
-            digest = documents.digest_of(self.task(effect.effect_id).get("inputs"))
+            digest = documents.digest_of(self.task(effect.effect_id).inputs)
             self._digests[effect.effect_id] = digest
             self._side_values.digests[effect.effect_id] = digest
         return digest

@@ -112,7 +112,10 @@ class FileWriter:
     def new_id(self) -> str:
         """Return a new ULID, greater than every id in the journal and every id of this writer."""
         latest = max(self._last_id, self.position.ulid)
-        self._last_id = next_ulid(latest, now_ms=time.time_ns() // 1_000_000, random=os.urandom(RANDOM_BYTES))
+        try:
+            self._last_id = next_ulid(latest, now_ms=time.time_ns() // 1_000_000, random=os.urandom(RANDOM_BYTES))
+        except JournalBroken as error:
+            raise codec.needs_repair(error, self._store.run) from None
         return self._last_id
 
     def append(self, entry_type: str, data: Mapping[str, object]) -> Entry:
@@ -226,10 +229,8 @@ class FileWriter:
 
     def _with_harness(self, data: Mapping[str, object]) -> Mapping[str, object]:
         """Return the data with the run's harness in front, by the format."""
-        harness = self._store.metadata().get("harness")
-        if not isinstance(harness, str) or not harness.strip() or "harness" in data:
-            return data
-        return {"harness": harness, **data}
+        harness = self._store.metadata().harness
+        return data if harness is None or "harness" in data else {"harness": harness, **data}
 
 
 def _clear_leftovers(run: Path) -> None:

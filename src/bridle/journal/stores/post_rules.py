@@ -15,7 +15,7 @@ def pending_effect(state: State, effect_id: str, *, key: str | None) -> Effect:
     if not effect.is_pending:
         raise EffectResolved(
             f"effect {effect_id} is not requested (status={effect.status}): it already has a result",
-            remedy="Nothing was written. bridle task:show RUN EFFECT prints the result.",
+            remedy="Nothing was written. `bridle task:show` prints the result.",
         )
     check_key(effect, key)
     return effect
@@ -33,7 +33,7 @@ def check_key(effect: Effect, key: str | None) -> None:
     if key is not None and key != effect.key:
         raise KeyMismatch(
             f"invocation key mismatch for effect {effect.effect_id}: it is {effect.key!r}, not {key!r}",
-            remedy="Nothing was written. bridle task:list RUN --pending lists the pending effects.",
+            remedy="Nothing was written. `bridle task:list --pending` lists the pending effects.",
         )
 
 
@@ -41,5 +41,5 @@ def not_found(effect_id: str) -> EffectNotFound:
     """Return the error for an unknown effect id."""
     return EffectNotFound(
         f"effect {effect_id} not found: no entry of the journal requests it",
-        remedy="bridle task:list RUN lists the effects of the run.",
+        remedy="`bridle task:list` lists the effects of the run.",
     )

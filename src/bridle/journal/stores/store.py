@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from bridle.journal.format.documents import RunMetadata, TaskDocument
 from bridle.journal.format.entries import Effect, Entry, Posted, Request, Result
 from bridle.journal.format.state import Position, State
 
@@ -71,7 +72,7 @@ class Writer(Protocol):
 class Store(Protocol):
     """One run: its journal, tasks, results and inputs."""
 
-    def metadata(self) -> Mapping[str, object]:
+    def metadata(self) -> RunMetadata:
         """Return the content of `run.json`."""
         ...
 
@@ -91,8 +92,8 @@ class Store(Protocol):
         """Return the full state of the run."""
         ...
 
-    def task(self, effect_id: str) -> Mapping[str, object]:
-        """Return the content of an effect's `task.json` with its inputs."""
+    def task(self, effect_id: str) -> TaskDocument:
+        """Return an effect's `task.json` with its inputs."""
         ...
 
     def inputs_digest(self, effect: Effect) -> str:

@@ -14,7 +14,7 @@ from bridle.errors import JournalBroken
 from bridle.ground import disk
 from bridle.ground.light.abc_names import Callable
 from bridle.ground.light.quick_path import Path
-from bridle.journal.format import folder_names, layout
+from bridle.journal.format import codec, folder_names, layout
 from bridle.journal.format.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Entry
 from bridle.journal.format.state import Position, State
 from bridle.journal.stores import read_pack, write_pack
@@ -22,11 +22,12 @@ from bridle.journal.stores.write_pack import SideValues
 
 
 class Place:
-    """The paths of a run's journal and pack, and the function that reads an entry's file."""
+    """The paths of a run, its journal and its pack, and the function that reads an entry's file."""
 
-    __slots__ = ("journal", "load", "pack")
+    __slots__ = ("journal", "load", "pack", "run")
 
     def __init__(self, run: Path, load: Callable[[int, str], Entry]) -> None:
+        self.run = run
         self.journal = run / layout.JOURNAL
         self.pack = run / layout.STATE / layout.PACK_FILE
         self.load = load
@@ -150,10 +151,13 @@ class View:
         return True
 
     def take(self, entry: Entry) -> None:
-        if self._state is not None:
-            self._state.apply(entry)
-        else:
-            self._position.apply(entry)
+        try:
+            if self._state is not None:
+                self._state.apply(entry)
+            else:
+                self._position.apply(entry)
+        except JournalBroken as error:
+            raise codec.needs_repair(error, self._place.run) from None
         self._names_crc = folder_names.names_crc([(entry.seq, entry.ulid)], self._names_crc)
         self.unpacked.append(entry)
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from bridle.errors import DiskError, JournalBroken
 from bridle.ground import disk
+from bridle.ground.light.shell_word import shell_word
 from bridle.journal.format import codec, documents, folder_names, layout
 from bridle.journal.format.digest import sha256, sha256_of_file
-from bridle.journal.format.entries import ERROR, OK, RUN_COMPLETED, RUN_CREATED, Effect, Entry
+from bridle.journal.format.documents import ResultDocument, RunMetadata
+from bridle.journal.format.entries import OK, RESOLVED_ERROR, RUN_COMPLETED, RUN_CREATED, Data, Effect, Entry, text_of
 from bridle.journal.format.state import State, file_name
 from bridle.journal.format.ulid import next_ulid
 from bridle.journal.stores import read_pack
@@ -23,7 +25,7 @@ from bridle.journal.stores.effect_files import FILE_LIMIT_BYTES
 from bridle.journal.stores.file_reader import ENTRY_LIMIT_BYTES, FileReader
 
 _DIGEST_IN_NAME = re.compile(r"-([0-9a-f]{64})\.json\Z")
-_SAME = (("effectId", "effectId"), ("taskId", "taskId"), ("invocationKey", "invocationKey"))
+_SAME = ("effectId", "taskId", "invocationKey")
 
 
 class Finding:
@@ -82,17 +84,16 @@ class _Audit:
 
     # ---- the run as a whole
 
-    def _metadata(self) -> Mapping[str, object]:
+    def _metadata(self) -> RunMetadata | None:
         try:
             metadata = self._reader.metadata()
         except JournalBroken as error:
             self._wrong(layout.RUN_FILE, error.message)
-            return {}
+            return None
         self.report.files += 1
-        if metadata.get("layoutVersion") != layout.LAYOUT_VERSION:
-            self._wrong(
-                layout.RUN_FILE, f"its layout must be {layout.LAYOUT_VERSION!r}, got {metadata.get('layoutVersion')!r}"
-            )
+        version = metadata.layout_version
+        if version != layout.LAYOUT_VERSION:
+            self._wrong(layout.RUN_FILE, f"its layout must be {layout.LAYOUT_VERSION!r}, got {version!r}")
         return metadata
 
     def _journal(self) -> None:
@@ -138,37 +139,36 @@ class _Audit:
         ulid = entry.ulid if entry.ulid > last.ulid else next_ulid(last.ulid, now_ms=0, random=bytes(10))
         return Entry(last.seq + 1, ulid, entry.type, entry.recorded_at, entry.data)
 
-    def _ends(self, metadata: Mapping[str, object]) -> None:
+    def _ends(self, metadata: RunMetadata | None) -> None:
         created, ended = self._state.created, self._state.ended
         if self._entries and self._entries[0].type != RUN_CREATED:
             self._wrong(_name(self._entries[0]), f"the first entry must be {RUN_CREATED}, got {self._entries[0].type}")
         if created is not None:
             self._unchanged(layout.RUN_FILE, created, layout.RUN_DIGEST)
-            if metadata and created.data.get("runId") != metadata.get("runId"):
-                self._wrong(layout.RUN_FILE, f"it is of the run {metadata.get('runId')}, but the journal is of another")
+            if metadata is not None and created.text("runId") != (metadata.run_id or None):
+                self._wrong(layout.RUN_FILE, f"it is of the run {metadata.run_id}, but the journal is of another")
             self._document(created, "inputsRef", layout.INPUTS_DIGEST)
         if ended is not None and ended.type == RUN_COMPLETED:
             self._document(ended, "outputRef", layout.OUTPUT_DIGEST)
 
     def _document(self, entry: Entry, field: str, digest_field: str) -> None:
-        ref = _text(entry.data.get(field))
+        ref = entry.text(field)
         if ref is not None and self._read(ref) is not None:
             self._unchanged(ref, entry, digest_field)
 
     # ---- one effect
 
     def _task(self, effect: Effect) -> None:
-        data = effect.request.data
-        where = _text(data.get("taskDefRef")) or f"{layout.TASKS}/{effect.effect_id}/{layout.TASK_FILE}"
+        request, where = effect.request, effect.task_ref
         document = self._read_object(where)
         if document is None:
             return
-        self._unchanged(where, effect.request, layout.TASK_DIGEST)
-        self._compare(where, document, data, (*_SAME, ("stepId", "stepId"), ("kind", "kind")))
-        written = data.get("invocationHash")
+        self._unchanged(where, request, layout.TASK_DIGEST)
+        self._compare(where, document, request.data, (*_SAME, "stepId", "kind"))
+        written = request.text("invocationHash")
         if written is not None and written != sha256(effect.key.encode("utf-8", "surrogatepass")):
-            self._wrong(_name(effect.request), "its invocationHash is not that of its key")
-        for ref in {_text(data.get("inputsRef")), _text(document.get("inputsRef"))} - {None}:
+            self._wrong(_name(request), "its invocationHash is not that of its key")
+        for ref in {request.text("inputsRef"), text_of(document, "inputsRef")} - {None}:
             self._read(str(ref))
 
     def _result(self, effect: Effect) -> None:
@@ -178,45 +178,41 @@ class _Audit:
             if os.path.lexists(unspoken):
                 self._left(unspoken, "a result without a journal entry; the next result overwrites it")
             return
-        data = resolution.data
-        where = _text(data.get("resultRef")) or f"{layout.TASKS}/{effect.effect_id}/{layout.RESULT_FILE}"
-        document = self._read_object(where)
+        data, where = resolution.data, effect.result_ref
         for name in ("stdoutRef", "stderrRef"):
-            ref = _text(data.get(name))
+            ref = resolution.text(name)
             if ref is not None:
                 self._exists(ref)
-        if document is None:
+        found = self._read_object(where)
+        if found is None:
             return
+        document = ResultDocument(found)
         self._unchanged(where, resolution, layout.RESULT_DIGEST)
-        self._compare(where, document, {**effect.request.data, **data}, (*_SAME, ("status", "status")))
+        self._compare(where, found, {**effect.request.data, **data}, (*_SAME, "status"))
         self._value(where, document)
         self._printed(document)
         self._evidence(document, _name(resolution))
-        if data.get("status") == ERROR and "error" in data and document.get("error") != data["error"]:
+        if effect.status == RESOLVED_ERROR and "error" in data and document.error != data["error"]:
             self._wrong(where, f"its error is not the one in {_name(resolution)}")
 
-    def _value(self, where: str, document: Mapping[str, object]) -> None:
-        ref = _text(document.get("resultRef"))
-        if ref is not None:
-            self._read(ref)
-        elif document.get("status") == OK and not {"result", "value"} & set(document):
+    def _value(self, where: str, document: ResultDocument) -> None:
+        if document.blob_ref is not None:
+            self._read(document.blob_ref)
+        elif document.status == OK and not document.has_value:
             self._wrong(where, "it is ok and holds no result")
-        elif "result" in document and "value" in document and document["result"] != document["value"]:
+        elif document.document.get("value", document.value) != document.value:
             self._wrong(where, "its result and its value, which are the same by the format, differ")
 
-    def _printed(self, document: Mapping[str, object]) -> None:
+    def _printed(self, document: ResultDocument) -> None:
         """Check the output of a command by its recorded digest."""
-        metadata = document.get("metadata")
         for name in ("stdout", "stderr"):
-            ref = _text(document.get(f"{name}Ref"))
-            digest = metadata.get(f"{name}Sha256") if isinstance(metadata, dict) else None
+            ref, digest = text_of(document.document, f"{name}Ref"), text_of(document.metadata, f"{name}Sha256")
             if ref is not None and digest is not None and self._digest(ref) not in (None, digest):
                 self._wrong(ref, "it was changed after it was written")
 
-    def _evidence(self, document: Mapping[str, object], entry: str) -> None:
+    def _evidence(self, document: ResultDocument, entry: str) -> None:
         """Check the prompts and logs of a result by their recorded digests."""
-        metadata = document.get("metadata")
-        noted = metadata.get(layout.EVIDENCE) if isinstance(metadata, dict) else None
+        noted = document.metadata.get(layout.EVIDENCE)
         for name, digest in noted.items() if isinstance(noted, dict) else ():
             path = self._run / str(name)
             if path.is_symlink() or not path.is_file():
@@ -242,16 +238,10 @@ class _Audit:
             if sha256(text) != digest[1]:
                 self._wrong(self._shown(folder / name), "its content does not match the digest in its name")
 
-    def _compare(
-        self,
-        where: str,
-        document: Mapping[str, object],
-        data: Mapping[str, object],
-        fields: tuple[tuple[str, str], ...],
-    ) -> None:
-        for own, other in fields:
-            if other in data and document.get(own) != data[other]:
-                self._wrong(where, f"its {own} is {document.get(own)!r}, but {data[other]!r} in the journal")
+    def _compare(self, where: str, document: Data, data: Data, fields: tuple[str, ...]) -> None:
+        for name in fields:
+            if name in data and document.get(name) != data[name]:
+                self._wrong(where, f"its {name} is {document.get(name)!r}, but {data[name]!r} in the journal")
 
     # ---- the cache
 
@@ -262,7 +252,7 @@ class _Audit:
             return
         packed, file = read_pack.read_all(path, self._reader.load), self._shown(path)
         self.report.files += 1
-        remedy = "bridle run:rebuild-state RUN rebuilds it"
+        remedy = f"bridle run:rebuild-state {shell_word(str(self._run))} rebuilds it"
         if packed.seal is not None and packed.entries != self._entries[: len(packed.entries)]:
             self._wrong(file, f"it differs from the journal; {remedy}")
             return
@@ -274,7 +264,7 @@ class _Audit:
             if effect is None:
                 continue
             try:
-                found = documents.digest_of(self._reader.tasks.task(effect_id).get("inputs"))
+                found = documents.digest_of(self._reader.tasks.task(effect_id).inputs)
             except JournalBroken:
                 continue  # already reported
             if found != digest:
@@ -322,7 +312,7 @@ class _Audit:
         self.report.files += 1
         return value
 
-    def _read_object(self, ref: str) -> Mapping[str, object] | None:
+    def _read_object(self, ref: str) -> Data | None:
         value = self._read(ref)
         if value is not None and not isinstance(value, dict):
             self._wrong(ref, "it is not an object")
@@ -331,7 +321,7 @@ class _Audit:
 
     def _unchanged(self, ref: str, entry: Entry, field: str) -> None:
         """Compare a file with its digest in an entry; other writers of the format record none."""
-        written = entry.data.get(field)
+        written = entry.text(field)
         if written is not None and self._digest(ref) not in (None, written):
             self._wrong(ref, f"it was changed after {_name(entry)} was written")
 
@@ -365,7 +355,3 @@ class _Audit:
 
 def _name(entry: Entry) -> str:
     return f"{layout.JOURNAL}/{file_name(entry.seq, entry.ulid)}"
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None

@@ -18,7 +18,7 @@ from bridle.loop.user_messages import UserMessageReader
 def pending_pause(store: FileStore) -> PauseArgs | None:
     """Return the arguments of the pause that a run is in; None where it is in none."""
     for effect_id in _pending(store):
-        return PauseArgs.from_json(store.task(effect_id).get("inputs"))
+        return PauseArgs.from_json(store.task(effect_id).inputs)
     return None
 
 

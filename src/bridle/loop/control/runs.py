@@ -168,7 +168,7 @@ def _worktrees(request: RunRequest, run_id: str) -> tuple[str, ...]:
     return tuple(str(folder) for folder in folders)
 
 
-async def drive_run(
+async def drive_loop_run(
     run: Path,
     environment: Mapping[str, str],
     say: Say,

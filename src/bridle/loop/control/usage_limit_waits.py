@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from bridle.engine.process.effects import SLEEP
@@ -20,11 +19,9 @@ def current(store: Store) -> Wait | None:
     for effect_id, pending in store.position().pending.items():
         if pending.kind == SLEEP:
             task = store.task(effect_id)
-            sleep = task.get("sleep")
-            target = sleep.get("targetEpochMs") if isinstance(sleep, Mapping) else None
-            if isinstance(target, int):
-                until = clock.iso(datetime.fromtimestamp(target / 1000, UTC))
-                return Wait(effect_id=effect_id, reason=str(task.get("title") or "a moment"), until=until)
+            if task.sleep_until_ms is not None:
+                until = clock.iso(datetime.fromtimestamp(task.sleep_until_ms / 1000, UTC))
+                return Wait(effect_id=effect_id, reason=task.title or "a moment", until=until)
     return None
 
 

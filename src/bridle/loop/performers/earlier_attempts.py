@@ -41,8 +41,8 @@ def interrupted_work(store: Store, workspaces: Sequence[Path]) -> InterruptedWor
     for effect in store.state().pending:
         if effect.kind != effects.WORK:
             continue
-        args = effects.WorkArgs.from_json(store.task(effect.effect_id).get("inputs"))
-        purpose = effects.work_purpose(str(store.metadata().get("runId")), args)
+        args = effects.WorkArgs.from_json(store.task(effect.effect_id).inputs)
+        purpose = effects.work_purpose(store.metadata().run_id, args)
         since = clock.stamp(datetime.fromisoformat(effect.request.recorded_at))
         for log in (log for workspace in workspaces for log in _logs(workspace / FOLDER, since)):
             span, content = _span(log), _read(log)

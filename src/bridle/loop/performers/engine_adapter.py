@@ -72,7 +72,7 @@ class LoopPerformer:
     async def perform(self, job: Job) -> Posted | Unperformed:
         """Execute an effect; no secret is in its result."""
         started = clock.iso(clock.now())
-        args = self.arguments.from_json(job.task.get("inputs"))
+        args = self.arguments.from_json(job.task.inputs)
         listener = self.copies.context.watch
         listener(EffectStarted(args))
         result, proof = await self._execute(args)

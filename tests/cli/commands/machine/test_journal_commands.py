@@ -30,7 +30,7 @@ def test_a_run_is_created_and_where_it_is_is_reported(project: Path) -> None:
     assert run == project / ".a5c" / "runs" / document["runId"]
     assert document["entry"] == "../../../process.py#process"
     assert FileReader(run).position().state == "created"
-    assert len(str(FileReader(run).metadata()["completionProof"])) == 32
+    assert len(FileReader(run).metadata().completion_proof) == 32
 
 
 def test_everything_that_a_run_can_be_created_with_is_kept(project: Path) -> None:
@@ -41,15 +41,15 @@ def test_everything_that_a_run_can_be_created_with_is_kept(project: Path) -> Non
     document = create(project, *flags).document
     assert (document["runId"], document["runDir"]) == ("my-run", str(project / "elsewhere" / "my-run"))
     store = FileReader(project / "elsewhere" / "my-run")
-    found = store.metadata()
+    found = store.metadata().document
     assert (found["processRevision"], found["request"], found["prompt"]) == ("v2", "req-1", "Build it")
     assert (found["harness"], found["nonInteractive"], store.inputs()) == ("claude-code", True, {"a": [1, "é"]})
 
 
 def test_two_runs_have_different_ids_and_proofs(project: Path) -> None:
     runs = [FileReader(Path(create(project).document["runDir"])).metadata() for _ in range(2)]
-    assert runs[0]["runId"] != runs[1]["runId"]
-    assert runs[0]["completionProof"] != runs[1]["completionProof"]
+    assert runs[0].run_id != runs[1].run_id
+    assert runs[0].completion_proof != runs[1].completion_proof
 
 
 def test_a_run_id_that_exists_is_refused_and_changes_nothing(project: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bridle.cli.machine_interface.json_documents import entry_document, position_document
 from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments, LightCommand, Option, print_json
-from bridle.cli.machine_interface.run_argument import find_run
+from bridle.cli.machine_interface.run_argument import run_from_arguments
 from bridle.errors import JournalBroken
 from bridle.journal.format import codec, folder_names
 from bridle.journal.format.entries import Entry
@@ -23,7 +23,7 @@ _OPTIONS = (
 
 
 def _run(args: Arguments) -> int:
-    reader = FileReader(find_run(args))
+    reader = FileReader(run_from_arguments(args))
     reader.metadata()
     problems: list[str] = []
     entries = list(_readable(reader, problems))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments, LightCommand, Option, print_json
-from bridle.cli.machine_interface.run_argument import find_run
+from bridle.cli.machine_interface.run_argument import run_from_arguments
 from bridle.errors import UsageError
+from bridle.ground.light.shell_word import shell_word
 from bridle.journal.format.entries import RUN_FAILED, RUN_HALTED, Entry
 from bridle.journal.format.state import FAILED, HALTED
 from bridle.journal.stores.file_store import FileStore
@@ -21,11 +22,11 @@ def _run(args: Arguments) -> int:
     final, reason = args.text("--final-status") or HALTED, args.text("--reason") or _DEFAULT_REASON
     if final not in (HALTED, FAILED):
         raise UsageError(f"--final-status must be halted or failed, got {final!r}")
-    store = FileStore(find_run(args))
+    store = FileStore(run_from_arguments(args))
     entry = _halt(store, final, reason)
     if args.has("--json"):
         seq = entry.seq if entry is not None else store.position().seq
-        document = {"runId": store.metadata().get("runId"), "status": final, "reason": reason}
+        document = {"runId": store.metadata().run_id, "status": final, "reason": reason}
         print_json({**document, "changed": entry is not None, "seq": seq}, pretty=True)
     else:
         print(f"[run:halt] status={final} reason={reason}")
@@ -34,10 +35,10 @@ def _run(args: Arguments) -> int:
 
 def _halt(store: FileStore, final: str, reason: str) -> Entry | None:
     """Append the final entry; return None if the run has ended this way already."""
-    if _has_ended(store.position().end, final):
+    if _has_ended(store, store.position().end, final):
         return None
     with store.write("run:halt") as writer:
-        if _has_ended(writer.position.end, final):
+        if _has_ended(store, writer.position.end, final):
             return None
         if final == HALTED:
             return writer.append(RUN_HALTED, {"reason": reason})
@@ -45,9 +46,10 @@ def _halt(store: FileStore, final: str, reason: str) -> Entry | None:
         return writer.append(RUN_FAILED, {"manual_seal_reason": reason, "error": error})
 
 
-def _has_ended(end: str | None, final: str) -> bool:
+def _has_ended(store: FileStore, end: str | None, final: str) -> bool:
     if end is not None and end != final:
-        raise UsageError(f"the run has already ended: {end}", remedy="Run `bridle run:status RUN` for its final state.")
+        status = f"bridle run:status {shell_word(str(store.run))}"
+        raise UsageError(f"the run has already ended: {end}", remedy=f"Run `{status}` for its final state.")
     return end is not None
 
 

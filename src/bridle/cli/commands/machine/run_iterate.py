@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from bridle.cli.machine_interface.light_command import NO_HOOKS, RUNS_DIR, Arguments, LightCommand, Option, print_json
-from bridle.cli.machine_interface.run_argument import find_run
+from bridle.cli.machine_interface.run_argument import run_from_arguments
 
 _OPTIONS = (
     Option("--iteration", "The iteration number to report (default: counted).", value="N"),
@@ -28,7 +28,7 @@ def _run(args: Arguments) -> int:
 
     gc.disable()  # the program ends before there is anything worth collecting
     number, plugin = args.number("--iteration"), args.text("--plugin-root")
-    run = find_run(args)
+    run = run_from_arguments(args)
     hooks = Hooks(repository_of(run), os.environ, Path(plugin) if plugin else None, enabled=not args.has("--no-hooks"))
     report = iterate(FileStore(run), run, hooks)
     if number is not None:

@@ -6,7 +6,7 @@ import time
 
 from bridle.cli.machine_interface.json_documents import position_document, position_line
 from bridle.cli.machine_interface.light_command import DRY_RUN, RUNS_DIR, Arguments, LightCommand, print_json
-from bridle.cli.machine_interface.run_argument import find_run
+from bridle.cli.machine_interface.run_argument import run_from_arguments
 from bridle.ground.light.moments import iso
 from bridle.journal.format.state import State
 from bridle.journal.stores.file_store import FileStore
@@ -14,7 +14,7 @@ from bridle.journal.stores.state_file import MANUAL, write_snapshot
 
 
 def _run(args: Arguments) -> int:
-    store = FileStore(find_run(args))
+    store = FileStore(run_from_arguments(args))
     store.metadata()
     if args.has("--dry-run"):
         plan = {"dryRun": True, "runDir": str(store.run), "plan": "rebuild_state_cache", "reason": MANUAL}

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from bridle.cli.machine_interface.light_command import DRY_RUN, RUNS_DIR, Arguments, LightCommand, print_json
-from bridle.cli.machine_interface.run_argument import find_run
+from bridle.cli.machine_interface.run_argument import run_from_arguments
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import LOCK_WAIT_SECONDS
 from bridle.journal.stores.write_lock import take
@@ -14,7 +14,7 @@ from bridle.journal.upkeep import repair
 
 
 def _run(args: Arguments) -> int:
-    run = find_run(args)
+    run = run_from_arguments(args)
     FileReader(run).metadata()
     if args.has("--dry-run"):
         plan, backup = repair.plan_repair(run), None

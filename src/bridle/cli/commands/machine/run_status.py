@@ -9,7 +9,7 @@ from bridle.cli.machine_interface.json_documents import (
     position_line,
 )
 from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments, LightCommand, print_json
-from bridle.cli.machine_interface.run_argument import find_run
+from bridle.cli.machine_interface.run_argument import run_from_arguments
 from bridle.journal.format.documents import completion_proof
 from bridle.journal.format.entries import Entry
 from bridle.journal.format.state import COMPLETED, WAITING, Position
@@ -20,10 +20,10 @@ _AUTOMATIC = "node"
 
 
 def _run(args: Arguments) -> int:
-    reader = FileReader(find_run(args))
+    reader = FileReader(run_from_arguments(args))
     position = reader.position()
     last = reader.load(position.seq, position.ulid) if position.seq else None
-    proof = completion_proof(reader.metadata()) if position.state == COMPLETED else None
+    proof = reader.metadata().completion_proof if position.state == COMPLETED else None
     if args.has("--json"):
         print_json(_document(position, last, proof))
     else:

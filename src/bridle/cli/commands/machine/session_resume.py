@@ -66,8 +66,7 @@ def _process_and_prompt(run: Path) -> tuple[str, str]:
     except Error as error:
         warn(f"{error.message}; the session is bound to the run anyway, so that it can be repaired")
         return UNKNOWN, ""
-    process_id, prompt = metadata.get("processId"), metadata.get("prompt")
-    return (process_id if isinstance(process_id, str) else UNKNOWN), (prompt if isinstance(prompt, str) else "")
+    return metadata.process_id or UNKNOWN, metadata.prompt or ""
 
 
 def _check(current: SessionFile | None, runs: Path, run_id: str) -> None:

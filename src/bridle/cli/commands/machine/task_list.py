@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bridle.cli.machine_interface.json_documents import effect_document
 from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments, LightCommand, Option, print_json
-from bridle.cli.machine_interface.run_argument import find_run
+from bridle.cli.machine_interface.run_argument import run_from_arguments
 from bridle.journal.stores.file_reader import FileReader
 
 _OPTIONS = (
@@ -15,7 +15,7 @@ _OPTIONS = (
 
 
 def _run(args: Arguments) -> int:
-    state = FileReader(find_run(args)).state()
+    state = FileReader(run_from_arguments(args)).state()
     effects = state.pending if args.has("--pending") else list(state.effects.values())
     kind = args.text("--kind")
     if kind is not None:

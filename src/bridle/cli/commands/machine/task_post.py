@@ -17,7 +17,7 @@ from bridle.cli.machine_interface.light_command import (
     Option,
     print_json,
 )
-from bridle.cli.machine_interface.run_argument import find_run
+from bridle.cli.machine_interface.run_argument import run_from_arguments
 from bridle.engine.hooks import score_payload
 from bridle.engine.hooks.find_hooks import ON_SCORE, ON_TASK_COMPLETE
 from bridle.errors import DiskError, UsageError
@@ -56,7 +56,7 @@ _EXCLUSIVE = (("--stdout-ref", "--stdout-file"), ("--stderr-ref", "--stderr-file
 
 def _run(args: Arguments) -> int:
     _check(args)
-    store, effect_id = FileStore(find_run(args)), args.positional[1]
+    store, effect_id = FileStore(run_from_arguments(args)), args.positional[1]
     # Checked before the lock is taken: a refused command changes nothing, not even a lock file.
     position, key = store.position(), args.text("--invocation-key")
     if store.pending_effect(position, effect_id, key=key) is None:

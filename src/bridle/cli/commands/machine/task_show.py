@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bridle.cli.machine_interface.json_documents import effect_document
 from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments, LightCommand, print_json
-from bridle.cli.machine_interface.run_argument import find_run, secrets_may_be_shown
+from bridle.cli.machine_interface.run_argument import run_from_arguments, secrets_may_be_shown
 from bridle.journal.format import layout
 from bridle.journal.format.entries import Effect
 from bridle.journal.stores.file_reader import FileReader
@@ -15,14 +15,14 @@ PREVIEW_LIMIT_BYTES = 1024 * 1024
 
 
 def _run(args: Arguments) -> int:
-    reader = FileReader(find_run(args))
+    reader = FileReader(run_from_arguments(args))
     effect = reader.state().effects.get(args.positional[1])
     if effect is None:
         raise not_found(args.positional[1])
     document, large = effect_document(effect), _large_result(reader, effect)
     may_show = secrets_may_be_shown(args)
     if args.has("--json"):
-        task = reader.task(effect.effect_id) if may_show else None
+        task = reader.task(effect.effect_id).document if may_show else None
         result = _result_document(reader, effect) if may_show and large is None else None
         print_json({"effect": document, "task": task, "result": result, "largeResult": large})
         return 0

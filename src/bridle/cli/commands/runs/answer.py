@@ -70,10 +70,10 @@ def _continue(store: FileStore, effect_id: str, value: dict[str, object], *, res
     if resume and is_loop:
         return asyncio.run(drive_to_receipt(folder, as_json=as_json))
     if resume:
-        from bridle.cli.user_interface.drive_run import CommandOptions, drive_run
+        from bridle.cli.user_interface.drive_run import CommandOptions, drive_and_report
         from bridle.engine.drive.driver import DriveOptions
 
-        return drive_run(folder, DriveOptions(), CommandOptions(as_json))
+        return drive_and_report(folder, DriveOptions(), CommandOptions(as_json))
     if as_json:
         print_document({"run": folder.name, "effectId": effect_id, "value": value, "resume": next_command})
     else:
@@ -85,7 +85,7 @@ def _in_session(folder: Path) -> str:
     """Return how to continue in a session, for a run that a host's session drives."""
     from bridle.journal.stores.file_reader import FileReader
 
-    return f"/bridle:resume {folder.name} in the session, or " if FileReader(folder).metadata().get("harness") else ""
+    return f"/bridle:resume {folder.name} in the session, or " if FileReader(folder).metadata().harness else ""
 
 
 def _list(folder: Path, questions: list[Question], *, as_json: bool) -> int:

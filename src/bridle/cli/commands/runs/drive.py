@@ -55,7 +55,7 @@ def command(**options: Any) -> int:
     to stderr. You can kill and restart it at any moment: an interrupted effect is executed again only if that is safe.
     """
     run = chosen_run(options["run"], options["runs_dir"])
-    from bridle.cli.user_interface.drive_run import CommandOptions, drive_run  # not needed to report a missing run
+    from bridle.cli.user_interface.drive_run import CommandOptions, drive_and_report  # not needed to report a missing run
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop.run_inputs import is_loop_run
 
@@ -64,7 +64,7 @@ def command(**options: Any) -> int:
     command_options = CommandOptions(
         options["as_json"], hooks=not options["no_hooks"], plugin_root=options["plugin_root"]
     )
-    return drive_run(run, _drive_options(options), command_options)
+    return drive_and_report(run, _drive_options(options), command_options)
 
 
 def _drive_options(options: dict[str, Any]) -> DriveOptions:

@@ -21,7 +21,7 @@ def command(*, text: str, run: str | None, as_json: bool) -> int:
 
     if not text.strip():
         raise UsageError("the hint is empty", remedy="Write what the next iteration should consider.")
-    folder = loop_runs.find_run(run)
+    folder = loop_runs.find_loop_run(run)
     user_messages.send(FileStore(folder), user_messages.HINT, {"text": text})
     if as_json:
         click.echo(json.dumps({"run": folder.name, "hint": text}))

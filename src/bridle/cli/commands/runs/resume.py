@@ -26,7 +26,7 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, **flags: Any) -> 
     from bridle.loop.settings.bridle_toml import read_flags
 
     limits = read_flags(flags)
-    folder = loop_runs.find_run(run)
+    folder = loop_runs.find_loop_run(run)
     store = FileStore(folder)
     if limits:
         user_messages.send(store, user_messages.LIMITS, limits)

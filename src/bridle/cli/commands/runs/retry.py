@@ -26,7 +26,7 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
     from bridle.loop.effect_results import PauseResult
     from bridle.loop.process.task_state import ACCEPTED
 
-    folder = loop_runs.find_run(run)
+    folder = loop_runs.find_loop_run(run)
     tasks = read_receipt(folder).tasks
     exact = [entry for entry in tasks if entry.title == task]
     matching = exact or [entry for entry in tasks if task.lower() in entry.title.lower()]

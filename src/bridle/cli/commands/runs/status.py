@@ -17,7 +17,7 @@ def command(*, run: str | None, as_json: bool) -> int:
     from bridle.loop.control.current_state import read_receipt
     from bridle.loop.process.receipt import DriverProcess
 
-    folder = loop_runs.find_run(run)
+    folder = loop_runs.find_loop_run(run)
     driver = find_driver(folder)
     receipt = read_receipt(folder)
     reason = receipt.stopped or ""

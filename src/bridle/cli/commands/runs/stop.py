@@ -20,7 +20,7 @@ def command(*, run: str | None, as_json: bool) -> int:
     from bridle.engine.drive.driver import LOCK_FILE, find_driver
     from bridle.ground.lock import FileLock
 
-    folder = loop_runs.find_run(run)
+    folder = loop_runs.find_loop_run(run)
     driver = find_driver(folder)
     if driver is not None:
         _terminate(driver.pid)

@@ -7,7 +7,7 @@ import subprocess
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridle.hosts.hooks.shell_command import is_plain, shell_word
+from bridle.ground.light.shell_word import is_plain, shell_word
 
 # Starting a shell takes longer than the whole of any other example.
 EXAMPLES = 30
