@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.engine.iterate.iteration_report import Iteration
-from tests.engine.fixtures.iterated_runs import IteratedRun
+from tests.engine.fixtures.iterated_runs import IteratedRun, task_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "processes.md"
 NAMED_BLOCK = re.compile(r"```python\n# (\w+\.py)\n(.*?)```", re.DOTALL)
@@ -43,7 +43,7 @@ def test_the_first_example_of_the_page(tmp_path: Path) -> None:
     iterated = IteratedRun(tmp_path, "", inputs={"path": "a.py"})
     iterated.process.write_text(source, encoding="utf-8")
     found = iterated.iterate()
-    assert found.actions[0].task["agent"] == {"prompt": "Review a.py and list the faults."}
+    assert task_of(found.actions[0])["agent"] == {"prompt": "Review a.py and list the faults."}
     found = answer(iterated, found, ["no faults"])
     assert (found.status, waiting(found)) == ("waiting", ["ship"])
     assert answer(iterated, found, {"approved": True}).output == {"approved": True}
@@ -55,9 +55,9 @@ def test_a_plan_that_is_approved_is_implemented_and_reviewed_until_it_is_good(tm
     assert waiting(found) == ["Plan the change"]
     found = answer(iterated, found, "buy a computer")
     assert found.status == "waiting"
-    assert found.actions[0].task["metadata"]["payload"]["plan"] == "buy a computer"
+    assert task_of(found.actions[0])["metadata"]["payload"]["plan"] == "buy a computer"
     found = answer(iterated, found, {"approved": False, "feedback": "cheaper"})
-    assert "Mind this: cheaper" in found.actions[0].task["agent"]["prompt"]
+    assert "Mind this: cheaper" in task_of(found.actions[0])["agent"]["prompt"]
     found = answer(iterated, found, "delete the slow ones")
     found = answer(iterated, found, {"approved": True})
     assert waiting(found) == ["Implement, round 1"]
@@ -65,7 +65,7 @@ def test_a_plan_that_is_approved_is_implemented_and_reviewed_until_it_is_good(tm
     assert waiting(found) == ["Review, round 1"]
     found = answer(iterated, found, {"faults": ["one is left"]})
     assert waiting(found) == ["Implement, round 2"]
-    assert "one is left" in found.actions[0].task["agent"]["prompt"]
+    assert "one is left" in task_of(found.actions[0])["agent"]["prompt"]
     found = answer(iterated, answer(iterated, found, "done"), {"faults": []})
     assert found.output == {"plan": "delete the slow ones", "rounds": 2}
 
@@ -119,7 +119,7 @@ def test_a_retry_ends_with_the_first_score_that_is_good_enough(tmp_path: Path) -
     assert iterated.iterate().status == "waiting"
     iterated.clock.move(seconds=1)
     found = iterated.iterate()
-    assert "The last try lacked: feeling" in found.actions[0].task["agent"]["prompt"]
+    assert "The last try lacked: feeling" in task_of(found.actions[0])["agent"]["prompt"]
     found = answer(iterated, answer(iterated, found, "O rose"), {"score": 90, "lacks": ""})
     assert found.output == {"text": "O rose", "attempt": 2, "score": 90, "lacks": ""}
 

@@ -285,7 +285,7 @@ def test_a_performer_can_be_given_for_any_kind(tmp_path: Path) -> None:
 
         async def perform(self, job: Job) -> Posted:
             await job.append_entry("BRIDLE_TELEGRAM", {"effectId": job.effect.effect_id})
-            return Posted(OK, value=f"sent {job.task['words']}", started_at="x", finished_at="x")
+            return Posted(OK, value=f"sent {job.task.document['words']}", started_at="x", finished_at="x")
 
         async def clear(self, job: Job) -> None:
             (job.folder() / "cleared").touch()

@@ -31,7 +31,7 @@ from bridle.engine.hooks.run_hooks import VARIABLE_LIMIT_BYTES, HookResults, Hoo
 from bridle.engine.hooks.trust import is_trusted, trust
 from bridle.errors import DiskError, UsageError
 from bridle.ground.home import bridle_home
-from tests.engine.fixtures.iterated_runs import IteratedRun
+from tests.engine.fixtures.iterated_runs import IteratedRun, task_of
 
 # A hook that is to be ended by its limit would take this long.
 FOR_EVER_SECONDS = 1000
@@ -536,4 +536,4 @@ def test_a_hook_that_was_under_way_when_bridle_died_runs_again(tmp_path: Path, w
     assert [entry.type for entry in iterated.entries()][1:] == ["BRIDLE_HOOK_REQUESTED"]
     found = iterated.iterate()
     assert runs_of(witness) == 2
-    assert found.actions[0].task["inputs"]["count"] == 2
+    assert task_of(found.actions[0])["inputs"]["count"] == 2

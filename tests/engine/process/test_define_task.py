@@ -13,7 +13,7 @@ import bridle
 from bridle.engine.process.define_task import DefinedTask, TaskContext, define_task
 from bridle.engine.process.task_templates import breakpoint_task, node_task, orchestrator_task, sleep_task
 from bridle.errors import BadTask
-from tests.engine.fixtures.iterated_runs import IteratedRun
+from tests.engine.fixtures.iterated_runs import IteratedRun, task_of
 
 CONTEXT = TaskContext("E1", "demo:S000001:t", "t", "r1", "/runs/r1", "label", ("label",))
 
@@ -98,7 +98,7 @@ def test_a_blob_is_kept_beside_the_task(tmp_path: Path) -> None:
         """,
     )
     (action,) = iterated.iterate().actions
-    ref = action.task.document["metadata"]["ref"]
+    ref = task_of(action)["metadata"]["ref"]
     assert ref.startswith(f"tasks/{action.effect.effect_id}/blobs/rows-")
     assert (iterated.run / ref).read_text() == "[\n  1,\n  2,\n  3\n]\n"
 

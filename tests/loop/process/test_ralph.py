@@ -9,6 +9,7 @@ from typing import Any
 from bridle.ground import clock
 from bridle.loop import effect_results, effects, user_messages
 from bridle.loop.control.pauses import deliver_user_messages
+from tests.engine.fixtures.iterated_runs import task_of
 from tests.loop.fixtures.run_on_engine import GREEN, RED, RunOnEngine
 
 ONE = "# One\n\n## One\nCheck: `test -f one`\n"
@@ -216,7 +217,7 @@ def test_the_work_of_a_task_that_asks_is_set_aside_while_others_go_on(tmp_path: 
     run.post(effects.PROTECT, {"changed": True})
     actions = {action.effect.kind: action for action in run.pending()}
     assert set(actions) == {"breakpoint", effects.ROLLBACK}
-    assert actions[effects.ROLLBACK].task["inputs"]["snapshot"] == "snap-1"
+    assert task_of(actions[effects.ROLLBACK])["inputs"]["snapshot"] == "snap-1"
 
 
 def test_the_work_of_the_last_task_stays_where_it_is_while_it_asks(tmp_path: Path) -> None:
