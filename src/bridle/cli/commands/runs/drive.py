@@ -55,7 +55,10 @@ def command(**options: Any) -> int:
     to stderr. You can kill and restart it at any moment: an interrupted effect is executed again only if that is safe.
     """
     run = chosen_run(options["run"], options["runs_dir"])
-    from bridle.cli.user_interface.drive_run import CommandOptions, drive_and_report  # not needed to report a missing run
+    from bridle.cli.user_interface.drive_run import (
+        CommandOptions,
+        drive_and_report,
+    )  # not needed to report a missing run
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop.run_inputs import is_loop_run
 
