@@ -10,7 +10,6 @@ from bridle.cli.machine_interface.json_documents import (
 )
 from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments, LightCommand, print_json
 from bridle.cli.machine_interface.run_argument import run_from_arguments
-from bridle.journal.format.documents import completion_proof
 from bridle.journal.format.entries import Entry
 from bridle.journal.format.state import COMPLETED, WAITING, Position
 from bridle.journal.stores.file_reader import FileReader
