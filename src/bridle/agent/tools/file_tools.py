@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from bridle.agent.tools.contract import declarations
-from bridle.agent.tools.contract.tool import Tool, ToolResult
+from bridle.agent.tools.contract.tool import Tool, ToolResult, ToolRunner
 from bridle.agent.tools.files.known_files import FileMemory
 
 
@@ -38,11 +38,11 @@ class _LazyTool:
     """A declared tool that is imported and made at its first call."""
 
     def __init__(
-        self, declaration: declarations.Declaration, make: Callable[[FileToolSetup], Tool], setup: FileToolSetup
+        self, declaration: declarations.Declaration, make: Callable[[FileToolSetup], ToolRunner], setup: FileToolSetup
     ) -> None:
         self.name, self.description, self.schema = declaration
         self._make, self._setup = make, setup
-        self._tool: Tool | None = None
+        self._tool: ToolRunner | None = None
 
     @property
     def input_type(self) -> type:
@@ -52,55 +52,55 @@ class _LazyTool:
     async def run(self, request: Any, *, call_id: str) -> ToolResult:
         return await self._loaded().run(request, call_id=call_id)
 
-    def _loaded(self) -> Tool:
+    def _loaded(self) -> ToolRunner:
         if self._tool is None:
             self._tool = self._make(self._setup)
         return self._tool
 
 
-def _read(setup: FileToolSetup) -> Tool:
+def _read(setup: FileToolSetup) -> ToolRunner:
     from bridle.agent.tools.files.read import Read
 
     return Read(setup.folder, setup.memory)
 
 
-def _write(setup: FileToolSetup) -> Tool:
+def _write(setup: FileToolSetup) -> ToolRunner:
     from bridle.agent.tools.files.write import Write
 
     return Write(setup.folder, setup.memory)
 
 
-def _edit(setup: FileToolSetup) -> Tool:
+def _edit(setup: FileToolSetup) -> ToolRunner:
     from bridle.agent.tools.files.edit import Edit
 
     return Edit(setup.folder, setup.memory)
 
 
-def _notebook_edit(setup: FileToolSetup) -> Tool:
+def _notebook_edit(setup: FileToolSetup) -> ToolRunner:
     from bridle.agent.tools.files.notebook_edit import NotebookEdit
 
     return NotebookEdit(setup.folder, setup.memory)
 
 
-def _glob(setup: FileToolSetup) -> Tool:
+def _glob(setup: FileToolSetup) -> ToolRunner:
     from bridle.agent.tools.search.glob import Glob
 
     return Glob(setup.folder, setup.environment, is_hidden=setup.is_hidden)
 
 
-def _grep(setup: FileToolSetup) -> Tool:
+def _grep(setup: FileToolSetup) -> ToolRunner:
     from bridle.agent.tools.search.grep import Grep
 
     return Grep(setup.folder, setup.environment, setup.results_folder, is_hidden=setup.is_hidden)
 
 
-def _web_fetch(setup: FileToolSetup) -> Tool:
+def _web_fetch(setup: FileToolSetup) -> ToolRunner:
     from bridle.agent.tools.web.fetch_tool import WebFetch
 
     return WebFetch(setup.environment, ask_small_model=setup.ask_small_model, results_folder=setup.results_folder)
 
 
-_TABLE: tuple[tuple[declarations.Declaration, Callable[[FileToolSetup], Tool]], ...] = (
+_TABLE: tuple[tuple[declarations.Declaration, Callable[[FileToolSetup], ToolRunner]], ...] = (
     (declarations.READ, _read),
     (declarations.WRITE, _write),
     (declarations.EDIT, _edit),

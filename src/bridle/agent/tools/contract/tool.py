@@ -44,8 +44,19 @@ def as_block(item: str | ContentBlock) -> ContentBlock:
     return {"type": "text", "text": item} if isinstance(item, str) else item
 
 
-class Tool(Protocol):
-    """A tool. Its calls run concurrently, and each of them may be cancelled at any await."""
+class ToolRunner(Protocol):
+    """Runs the calls of a tool. They run concurrently, and each of them may be cancelled at any await."""
+
+    @property
+    def input_type(self) -> type:
+        """The record that its input is decoded into."""
+
+    async def run(self, request: Any, *, call_id: str) -> ToolResult:
+        """Execute a permitted call; `request` is an `input_type`."""
+
+
+class Tool(ToolRunner, Protocol):
+    """A tool that the model is offered."""
 
     @property
     def name(self) -> str:
@@ -58,13 +69,6 @@ class Tool(Protocol):
     @property
     def schema(self) -> JsonSchema:
         """The JSON Schema of its input, as recorded from Claude Code."""
-
-    @property
-    def input_type(self) -> type:
-        """The record that its input is decoded into."""
-
-    async def run(self, request: Any, *, call_id: str) -> ToolResult:
-        """Execute a permitted call; `request` is an `input_type`."""
 
 
 async def run_tool(tool: Tool, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-from bridle.agent.tools.contract.declarations import EDIT
 from bridle.agent.tools.contract.in_thread import run_in_thread
 from bridle.agent.tools.contract.tool import ToolResult, failed_result, rejected_call
 from bridle.agent.tools.contract.tool_paths import missing_file_message, reject_invalid_path, resolve_path
@@ -44,9 +43,6 @@ class EditInput(msgspec.Struct, frozen=True):
 class Edit:
     """Replaces text in files."""
 
-    name = EDIT.name
-    description = EDIT.description
-    schema = EDIT.schema
     input_type = EditInput
 
     def __init__(self, folder: Callable[[], Path], memory: FileMemory) -> None:
@@ -66,7 +62,7 @@ class Edit:
         path = resolve_path(folder, request.file_path)
         with self._memory.lock(path):
             try:
-                current = read_current(path, self.name)
+                current = read_current(path, "Edit")
                 if current is None and request.old_string:
                     return rejected_call(missing_file_message(path, folder))
                 if current is None or not request.old_string:

@@ -48,9 +48,6 @@ class FileMemory:
         """Return the known state of the file."""
         return self._known.get(canonical_path(path))
 
-    def forget(self, path: Path) -> None:
-        self._known.pop(canonical_path(path), None)
-
     def lock(self, path: Path) -> threading.Lock:
         """Return the lock of a file; the calls of a turn run concurrently."""
         return self._locks.setdefault(canonical_path(path), threading.Lock())

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-from bridle.agent.tools.contract.declarations import NOTEBOOK_EDIT
 from bridle.agent.tools.contract.in_thread import run_in_thread
 from bridle.agent.tools.contract.tool import ToolResult, failed_result, rejected_call
 from bridle.agent.tools.contract.tool_paths import reject_invalid_path, resolve_path
@@ -45,9 +44,6 @@ class NotebookEditInput(msgspec.Struct, frozen=True):
 class NotebookEdit:
     """Changes cells of notebooks."""
 
-    name = NOTEBOOK_EDIT.name
-    description = NOTEBOOK_EDIT.description
-    schema = NOTEBOOK_EDIT.schema
     input_type = NotebookEditInput
 
     def __init__(self, folder: Callable[[], Path], memory: FileMemory) -> None:
@@ -64,7 +60,7 @@ class NotebookEdit:
             return rejection
         with self._memory.lock(path):
             try:
-                current = read_current(path, self.name)
+                current = read_current(path, "NotebookEdit")
                 if current is None:
                     return rejected_call(NOT_READ)
                 require_read(self._memory, path, current)

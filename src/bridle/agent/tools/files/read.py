@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 
-from bridle.agent.tools.contract.declarations import READ
 from bridle.agent.tools.contract.in_thread import run_in_thread
 from bridle.agent.tools.contract.shown_output import format_size as human_size
 from bridle.agent.tools.contract.tool import ToolResult, failed_result, rejected_call
@@ -65,9 +64,6 @@ class ReadInput(msgspec.Struct, frozen=True):
 class Read:
     """Returns files, and records which state of them the model has read."""
 
-    name = READ.name
-    description = READ.description
-    schema = READ.schema
     input_type = ReadInput
 
     def __init__(self, folder: Callable[[], Path], memory: FileMemory) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 
-from bridle.agent.tools.contract.declarations import WRITE
 from bridle.agent.tools.contract.in_thread import run_in_thread
 from bridle.agent.tools.contract.tool import ToolResult, rejected_call
 from bridle.agent.tools.contract.tool_paths import reject_invalid_path, resolve_path
@@ -39,9 +38,6 @@ class WriteInput(msgspec.Struct, frozen=True):
 class Write:
     """Creates and replaces files."""
 
-    name = WRITE.name
-    description = WRITE.description
-    schema = WRITE.schema
     input_type = WriteInput
 
     def __init__(self, folder: Callable[[], Path], memory: FileMemory) -> None:
@@ -60,7 +56,7 @@ class Write:
             return rejected_call(NOT_READ)
         with self._memory.lock(path):
             try:
-                current = read_current(path, self.name)
+                current = read_current(path, "Write")
                 if current is None:
                     return self._create(path, name, content, current, cancelled)
                 require_read(self._memory, path, current)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-from bridle.agent.tools.contract.declarations import GLOB
 from bridle.agent.tools.contract.tool import ToolResult, failed_result, rejected_call
 from bridle.agent.tools.contract.tool_paths import reject_invalid_path, resolve_path
 from bridle.agent.tools.search.ripgrep import SearchFailed, search
@@ -30,9 +29,6 @@ class GlobInput(msgspec.Struct, frozen=True):
 class Glob:
     """Finds files by name."""
 
-    name = GLOB.name
-    description = GLOB.description
-    schema = GLOB.schema
     input_type = GlobInput
 
     def __init__(

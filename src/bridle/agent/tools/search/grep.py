@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-from bridle.agent.tools.contract.declarations import GREP
 from bridle.agent.tools.contract.shown_output import format_size, persisted_output
 from bridle.agent.tools.contract.tool import ToolResult, failed_result, rejected_call
 from bridle.agent.tools.contract.tool_paths import reject_invalid_path, resolve_path
@@ -50,9 +49,6 @@ class GrepInput(msgspec.Struct, frozen=True):
 class Grep:
     """Searches the content of files."""
 
-    name = GREP.name
-    description = GREP.description
-    schema = GREP.schema
     input_type = GrepInput
 
     def __init__(

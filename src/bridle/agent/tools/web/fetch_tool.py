@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-from bridle.agent.tools.contract.declarations import WEB_FETCH
 from bridle.agent.tools.contract.shown_output import format_size as human_size
 from bridle.agent.tools.contract.tool import ToolResult, failed_result
 
@@ -42,9 +41,6 @@ class WebFetchInput(msgspec.Struct, frozen=True):
 class WebFetch:
     """Fetches pages."""
 
-    name = WEB_FETCH.name
-    description = WEB_FETCH.description
-    schema = WEB_FETCH.schema
     input_type = WebFetchInput
 
     def __init__(
