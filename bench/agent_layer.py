@@ -65,11 +65,12 @@ def _measured(program: Path) -> dict[str, Any]:
     calls = {"blocks": [call], "times": TOOL_TURNS}
     with _scene([hello]) as place:
         one = _child([str(program), *FLAGS, "hi"], place)
+        peak = _peak([str(program), *FLAGS, "hi"], place)
     with _scene([calls, hello]) as place:
         many = _child([str(program), *FLAGS, "hi", "--allowedTools", "Bash"], place)
     with _scene([hello]) as place:
         version = _child([str(program), "--version"], place)
-    return {"one": one, "many": many, "version": version}
+    return {"one": one, "many": many, "version": version, "peak": peak}
 
 
 def _add(seen: Seen, found: dict[str, Any]) -> None:
@@ -77,7 +78,7 @@ def _add(seen: Seen, found: dict[str, Any]) -> None:
     seen.init.append(one["first_line"])
     seen.wall.append(one["wall"])
     seen.cpu.append(one["cpu"])
-    seen.peak.append(one["peak"])
+    seen.peak.append(found["peak"])
     seen.tools_wall.append((many["wall"] - one["wall"]) / TOOL_TURNS)
     seen.tools_cpu.append((many["cpu"] - one["cpu"]) / TOOL_TURNS)
     seen.version.append(found["version"]["cpu"])
@@ -113,7 +114,7 @@ def _scene(answers: list[dict[str, Any]]) -> Iterator[Place]:
 
 
 def _child(argv: list[str], place: Place) -> dict[str, Any]:
-    """Run a program to its end: when its first line came, what it and its children used, and its largest size."""
+    """Run a program to its end: when its first line came, and the time that it and its children used."""
     started = time.perf_counter()
     process = subprocess.Popen(
         argv, cwd=place.folder, env=place.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
@@ -131,8 +132,30 @@ def _child(argv: list[str], place: Place) -> dict[str, Any]:
         "first_line": first_line,
         "wall": time.perf_counter() - started,
         "cpu": usage.ru_utime + usage.ru_stime,
-        "peak": usage.ru_maxrss * 1024,
     }
+
+
+# A child's ru_maxrss starts at the size of the process that forked it: a process this small starts the program.
+_LAUNCHER = """
+import os, sys
+_, status, usage = os.wait4(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ), 0)
+print(usage.ru_maxrss, file=sys.stderr)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+def _peak(argv: list[str], place: Place) -> int:
+    """Return the largest resident size of a program in bytes."""
+    ended = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", _LAUNCHER, *argv],
+        cwd=place.folder,
+        env=place.environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=True,
+        timeout=LIMIT_SECONDS,
+    )
+    return int(ended.stderr.splitlines()[-1]) * 1024
 
 
 def _is_done(output: bytes) -> bool:
