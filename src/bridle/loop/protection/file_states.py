@@ -45,8 +45,8 @@ def entry_at(folder: Path, path: str, *, digest: str = "sha1") -> Entry | None:
         if not stat.S_ISREG(status.st_mode) or status.st_size > LIMIT_BYTES:
             return None
         data = disk.read_bounded(place, LIMIT_BYTES)
-    except (FileNotFoundError, NotADirectoryError, DiskError):
-        return None  # deleted, or not readable
+    except (OSError, DiskError):
+        return None  # deleted, not readable, or not a possible name
     return Entry(PROGRAM if status.st_mode & stat.S_IXUSR else FILE, object_id(data, digest))
 
 
@@ -93,9 +93,9 @@ def restore(folder: Path, path: str, was: Entry, data: bytes, *, staging: Path) 
     if above is not None:
         _remove(above)
     place = folder / path
-    if place.is_dir() and not place.is_symlink():
-        _remove(place)
     try:
+        if place.is_dir() and not place.is_symlink():
+            _remove(place)
         place.parent.mkdir(parents=True, exist_ok=True)
         if not _replace(_write(staging, was, data), place):
             os.replace(_write(place.parent, was, data), place)  # staging is on another disk

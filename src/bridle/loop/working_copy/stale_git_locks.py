@@ -56,8 +56,8 @@ def _ref_locks(top: Path, skipped: str) -> Iterator[Path]:
 
 
 def _is_git_running(folder: Path) -> bool:
-    """Return whether a git process runs in that repository, or may do so."""
-    top = os.path.realpath(folder)
+    """Return whether a git process runs in that repository, in any of its worktrees, or may do so."""
+    top, common = os.path.realpath(folder), find_common_folder(folder)
     for entry in census.take().values():
         if entry.is_alive and entry.name == "git":
             try:
@@ -68,6 +68,7 @@ def _is_git_running(folder: Path) -> bool:
                 return True
             except OSError:
                 return True  # another user's process, or no /proc
-            if os.path.commonpath((top, cwd)) == top:
+            is_below = os.path.commonpath((top, cwd)) == top
+            if is_below or (common is not None and find_common_folder(Path(cwd)) == common):
                 return True
     return False

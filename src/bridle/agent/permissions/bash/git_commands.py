@@ -35,7 +35,11 @@ _RUNNING_OPTIONS: Final = (
     "--open-files-in-pager",
     "--ext-diff",
 )
-_RUNNING_SHORT: Final = {"rebase": "-x", "difftool": "-x", "grep": "-O", "clone": "-u", "fetch-pack": "-u"}
+# The same for short options, which may stand behind others in one word (`grep -nOvim`).
+_RUNNING_SHORT: Final = {"rebase": "x", "difftool": "x", "grep": "O", "clone": "uc", "fetch-pack": "u"}
+# Options that give a new repository settings or hooks.
+_OF_NEW_REPOSITORY: Final = ("--config", "--template")
+_NEW_REPOSITORY: Final = ("clone", "init")
 _RUNNING_NAMES: Final = "daemon difftool fast-import filter-branch instaweb mergetool p4 send-email svn web--browse"
 _HEAD = re.compile(rb"ref:\s*refs/|(?:[0-9a-f]{40}|[0-9a-f]{64})(?:\s|\Z)")
 # Git reads no more of HEAD.
@@ -78,9 +82,12 @@ def git_carried(words: Sequence[Word]) -> Iterator[tuple[Word, ...] | str]:
     subcommand = (rest[1].value or "") if len(rest) > 1 else ""
     arguments = rest[2:]
     values = [word.value or "" for word in arguments]
-    for place, value in enumerate(values):
-        if _runs_value(subcommand, value):
-            yield value.partition("=")[2] or " ".join(values[place + 1 : place + 2])
+    for value, following in zip(values, [*values[1:], ""], strict=False):
+        run = _value_that_runs(subcommand, value, following)
+        if run is not None:
+            yield run
+            if subcommand in _NEW_REPOSITORY:  # a setting and its value
+                yield run.partition("=")[2]
     yield from _subcommand_carries(subcommand, arguments, values)
 
 
@@ -97,11 +104,15 @@ def _subcommand_carries(
         yield values[-1].lstrip("!")
 
 
-def _runs_value(subcommand: str, value: str) -> bool:
-    name = value.partition("=")[0]
-    if len(name) >= _SHORTEST_OPTION_CHARACTERS and any(option.startswith(name) for option in _RUNNING_OPTIONS):
-        return True
-    return subcommand in _RUNNING_SHORT and value.startswith(_RUNNING_SHORT[subcommand])
+def _value_that_runs(subcommand: str, value: str, following: str) -> str | None:
+    """Return the value of an option that git runs, in its word or the following one; None for other words."""
+    name, sign, code = value.partition("=")
+    options = (*_RUNNING_OPTIONS, *_OF_NEW_REPOSITORY) if subcommand in _NEW_REPOSITORY else _RUNNING_OPTIONS
+    if len(name) >= _SHORTEST_OPTION_CHARACTERS and any(option.startswith(name) for option in options):
+        return code if sign else following
+    letters = _RUNNING_SHORT.get(subcommand)
+    short = re.match(rf"-(?!-)[^{letters}]*[{letters}](.*)", value, re.DOTALL) if letters else None
+    return None if short is None else short[1] or following
 
 
 def _has_running_setting(words: Sequence[Word]) -> bool:

@@ -98,8 +98,10 @@ def require_public_name(address: WebAddress, environment: Mapping[str, str]) -> 
     """Raise FetchError if a host that a proxy resolves is local by its name."""
     if is_private_allowed(address.host, environment):
         return
-    is_local = "." not in address.host or address.host.endswith((".localhost", ".local", ".internal", ".lan"))
-    if is_public(address.host) if _is_address(address.host) else not is_local:
+    host = address.host.removesuffix(".")
+    number = _as_number(host)
+    is_local = "." not in host or host.endswith((".localhost", ".local", ".internal", ".lan"))
+    if is_public(number) if number is not None else not is_local:
         return
     raise FetchError(_refusal(address.host))
 
@@ -116,15 +118,19 @@ def is_public(address: str) -> bool:
             return is_public(str(ip_address(int(parsed) & 0xFFFFFFFF)))
         if inner is not None:
             return is_public(str(inner))
+        if parsed.is_site_local or parsed in ip_network("::/96"):
+            return False
     return parsed.is_global and not parsed.is_multicast
 
 
-def _is_address(host: str) -> bool:
+def _as_number(host: str) -> str | None:
+    """Return the IP address that a resolver takes a host for, short forms such as `127.1` included."""
+    if ":" in host:
+        return host
     try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
+        return socket.inet_ntoa(socket.inet_aton(host))
+    except OSError:
+        return None
 
 
 def _refusal(host: str) -> str:
