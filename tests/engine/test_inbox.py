@@ -11,7 +11,7 @@ from bridle.engine.entries import effect_attempts
 from bridle.engine.inbox import Question, answer, breakpoint_value, questions
 from bridle.errors import EffectNotFound, EffectResolved, UsageError
 from bridle.journal.format.entries import Request
-from bridle.journal.stores.memory import MemoryStore
+from tests.journal.fixtures.memory_store import MemoryStore
 
 FREE = {"asksFor": "words"}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bridle.journal.stores.memory import MemoryStore
 from bridle.loop.user_messages import HINT, LIMITS, RETRY, UserMessageReader, send
+from tests.journal.fixtures.memory_store import MemoryStore
 
 
 @pytest.fixture

@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from bridle.agent.permissions.bash.git_commands import git_carried, git_command, git_folders, is_bare_repository, runs_more
+from bridle.agent.permissions.bash.git_commands import (
+    git_carried,
+    git_command,
+    git_folders,
+    is_bare_repository,
+    runs_more,
+)
 from bridle.agent.permissions.bash.words import Word, plain
 
 HEAD = "ref: refs/heads/main\n"
@@ -95,7 +101,6 @@ def test_a_bare_repository_may_have_its_objects_elsewhere(tmp_path: Path) -> Non
 
 def test_an_ordinary_folder_is_none(tmp_path: Path) -> None:
     assert not is_bare_repository(str(tmp_path))
-
 
 
 def git(*values: str | Word) -> tuple[Word, ...]:
