@@ -32,7 +32,7 @@ def resolved(status: str = "ok", **data: object) -> Effect:
 def test_a_task_is_read_back_as_it_was_requested(tmp_path: Path) -> None:
     written = files(tmp_path).write_task(make_request("a", inputs={"n": 1}))
     assert (written.ref, written.inputs_ref) == ("tasks/a/task.json", None)
-    assert files(tmp_path).task("a")["inputs"] == {"n": 1}
+    assert files(tmp_path).task("a").inputs == {"n": 1}
 
 
 def test_large_inputs_and_results_are_in_files_of_their_own(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_large_inputs_and_results_are_in_files_of_their_own(tmp_path: Path) -> N
     written = store.write_task(make_request("a", inputs=LARGE))
     assert written.inputs_ref is not None
     assert (tmp_path / written.inputs_ref).is_file()
-    assert store.task("a")["inputs"] == LARGE
+    assert store.task("a").inputs == LARGE
     store.write_result(resolved(), ok(LARGE))
     assert store.result(resolved()).value == LARGE
     assert (tmp_path / "tasks" / "a" / "result.json").stat().st_size < BLOB_LIMIT_BYTES
