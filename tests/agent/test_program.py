@@ -113,6 +113,55 @@ def test_an_invalid_command_line_is_refused_before_any_request(place: Place, arg
     assert place.prompts() == []
 
 
+def test_the_default_tools_stay_when_an_answer_in_a_schema_is_asked_for(place: Place) -> None:
+    schema = ("--json-schema", '{"type": "object"}')
+    offered = []
+    for choice in ((), ("--tools", "default"), ("--tools", "default", *schema), ("--tools", "", *schema)):
+        place.run("-p", "hi", *choice)
+        offered.append({tool["name"] for tool in place.stage.requests[-1].body.get("tools", [])})
+    usual, default, structured, alone = offered
+    assert {"Bash", "Edit", "Read", "Skill", "Write"} < usual == default
+    assert structured == usual | {"StructuredOutput"}
+    assert alone == {"StructuredOutput"}
+
+
+def test_a_line_of_input_that_is_no_object_is_ignored(place: Place) -> None:
+    message = {"type": "user", "message": {"role": "user", "content": "hi"}}
+    given = b'5\n"text"\nnull\ntrue\n[1, 2]\n' + json.dumps(message).encode() + b"\n1.5\n"
+    done = place.run("-p", "--input-format", "stream-json", *STREAM, given=given)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert [json.loads(line)["type"] for line in done.stdout.splitlines()] == ["system", "assistant", "result"]
+
+
+@pytest.mark.parametrize("is_trusted", [False, True])
+def test_a_project_that_is_trusted_may_skip_permissions(place: Place, is_trusted: bool) -> None:
+    (place.workspace / ".claude").mkdir()
+    (place.workspace / ".claude" / "settings.json").write_text('{"dangerouslySkipPermissions": true}')
+    more = {"BRIDLE_TRUST_PROJECT": "1"} if is_trusted else {}
+    done = place.run("-p", "hi", *STREAM, IS_SANDBOX="1", **more)
+    init = json.loads(done.stdout.splitlines()[0])
+    assert (done.returncode, init["permissionMode"]) == (0, "bypassPermissions" if is_trusted else "default")
+    assert (b"BRIDLE_TRUST_PROJECT=1" in done.stderr) is not is_trusted
+
+
+def test_without_credentials_the_answer_names_a_way_that_works(place: Place) -> None:
+    done = place.run("-p", "hi", ANTHROPIC_API_KEY="")
+    advice = "Not logged in · Run bridle-agent auth login, or set ANTHROPIC_API_KEY"
+    assert (done.returncode, done.stdout.decode().strip()) == (1, advice)
+    assert place.run("auth", "login", given=b"sk-ant-api03-x\n", ANTHROPIC_API_KEY="").returncode == 0
+    assert place.run("-p", "hi", ANTHROPIC_API_KEY="").stdout == b"fine\n"
+
+
+def test_the_login_of_claude_pays_after_the_user_agreed(place: Place) -> None:
+    login = {"claudeAiOauth": {"accessToken": "sk-ant-oat01-x", "expiresAt": 1e15}}
+    (place.home / ".claude").mkdir()
+    (place.home / ".claude" / ".credentials.json").write_text(json.dumps(login))
+    assert place.run("-p", "hi", ANTHROPIC_API_KEY="").returncode == 1
+    assert place.run("auth", "login", "--from-claude", ANTHROPIC_API_KEY="").returncode == 0
+    assert place.run("-p", "hi", ANTHROPIC_API_KEY="").stdout == b"fine\n"
+    assert "authorization" in {name.lower() for name in place.stage.requests[-1].headers}
+
+
 def test_compacting_nothing_says_so_once(place: Place) -> None:
     done = place.run("-p", "/compact", *STREAM)
     texts = [

@@ -206,19 +206,26 @@ def test_an_unknown_agent_is_refused_with_the_known_ones() -> None:
         ("opus", [0, 4096, 8192, 16384]),
         (None, [0, 8192, 16384, 32768]),
         ("claude-opus-4-7[1m]", [0, 4096, 8192, 16384]),
-        ("some-other", [0, 0, 0, 0]),
+        ("some-other", [0, None, None, None]),
     ],
 )
-def test_the_thinking_budget_by_model_and_level(model: str | None, budgets: list[int]) -> None:
+def test_the_thinking_budget_by_model_and_level(model: str | None, budgets: list[int | None]) -> None:
     assert [thinking_tokens(model, level) for level in Reasoning] == budgets
-    assert thinking_tokens(model, None) == 0
+    assert thinking_tokens(model, None) is None
 
 
-def test_the_thinking_budget_is_set_only_when_it_is_positive() -> None:
-    assert command(model="sonnet", reasoning=Reasoning.MED).environment == {"MAX_THINKING_TOKENS": "16384"}
-    inherited = {"MAX_THINKING_TOKENS": "9"}
-    assert command(model="sonnet", reasoning=Reasoning.NONE, inherited=inherited).environment == {}
-    assert command(model="sonnet", inherited=inherited).environment == inherited
+@pytest.mark.parametrize("agent", ["claude", "bridle-agent"])
+def test_a_level_is_a_budget_and_an_effort_and_none_turns_thinking_off(agent: str) -> None:
+    def variables(model: str, level: Reasoning | None, **inherited: str) -> dict[str, str]:
+        return command(agent=agent, model=model, reasoning=level, inherited=inherited).environment
+
+    assert variables("sonnet", Reasoning.MED, MAX_THINKING_TOKENS="9", CLAUDE_CODE_EFFORT_LEVEL="max") == {
+        "MAX_THINKING_TOKENS": "16384",
+        "CLAUDE_CODE_EFFORT_LEVEL": "medium",
+    }
+    assert variables("sonnet", Reasoning.NONE, MAX_THINKING_TOKENS="9") == {"MAX_THINKING_TOKENS": "0"}
+    assert variables("other", Reasoning.HIGH) == {"CLAUDE_CODE_EFFORT_LEVEL": "high"}
+    assert variables("sonnet", None, MAX_THINKING_TOKENS="9") == {"MAX_THINKING_TOKENS": "9"}
 
 
 @pytest.mark.parametrize(

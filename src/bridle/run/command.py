@@ -29,6 +29,8 @@ MODE_TOOLS: dict[Mode, tuple[str, ...]] = {
 # The model's largest thinking budget in tokens, and the share of it for each level.
 THINKING_BUDGET = {"haiku": 16_384, "sonnet": 32_768, "opus": 16_384}
 REASONING_SHARE = {Reasoning.NONE: 0.0, Reasoning.LOW: 0.25, Reasoning.MED: 0.5, Reasoning.HIGH: 1.0}
+# Models with adaptive thinking ignore the budget and take an effort; the others the other way round.
+_CLAUDE_EFFORT = {Reasoning.LOW: "low", Reasoning.MED: "medium", Reasoning.HIGH: "high"}
 _CODEX_EFFORT = {Reasoning.NONE: "minimal", Reasoning.LOW: "low", Reasoning.MED: "medium", Reasoning.HIGH: "high"}
 
 # Variables of a surrounding session. An agent that inherits them is taken for a part of that session.
@@ -82,8 +84,6 @@ def build(request: Request, program: str, inherited: Mapping[str, str]) -> Comma
         raise UsageError(f"the agent must be one of {known}, got {request.agent!r}")
     command = builders[request.agent](request, program)
     environment, auth = _environment(request, inherited)
-    if request.reasoning is Reasoning.NONE:
-        environment.pop("MAX_THINKING_TOKENS", None)  # an inherited one would turn thinking on
     return Command(command.argv, environment | command.environment, auth, command.talk, command.stdin_text)
 
 
@@ -95,12 +95,14 @@ def tools_of(request: Request) -> tuple[str, ...]:
     return tuple(name for name in MODE_TOOLS[request.mode] if name not in unneeded)
 
 
-def thinking_tokens(model: str | None, reasoning: Reasoning | None) -> int:
-    """Return the thinking budget for a model and a level; 0 leaves it unset."""
+def thinking_tokens(model: str | None, reasoning: Reasoning | None) -> int | None:
+    """Return the thinking budget for a model and a level; None leaves it to the agent, 0 turns thinking off."""
     if reasoning is None:
-        return 0
+        return None
     family = next((name for name in THINKING_BUDGET if name in (model or "sonnet")), None)
-    return int(THINKING_BUDGET[family] * REASONING_SHARE[reasoning]) if family else 0
+    if family is None:
+        return 0 if reasoning is Reasoning.NONE else None
+    return int(THINKING_BUDGET[family] * REASONING_SHARE[reasoning])
 
 
 def needs_conversation(request: Request) -> bool:
@@ -127,8 +129,16 @@ def _claude(request: Request, program: str) -> Command:
     argv += request.extra_args
     if not talk:
         argv += ["--", request.prompt]
+    return Command(tuple(argv), _claude_reasoning(request), "", talk)
+
+
+def _claude_reasoning(request: Request) -> dict[str, str]:
+    """Return the variables for the level; unlike the flag `--effort`, every version of Claude Code accepts them."""
     budget = thinking_tokens(request.model, request.reasoning)
-    return Command(tuple(argv), {"MAX_THINKING_TOKENS": str(budget)} if budget > 0 else {}, "", talk)
+    variables = {} if budget is None else {"MAX_THINKING_TOKENS": str(budget)}
+    if request.reasoning in _CLAUDE_EFFORT:
+        variables["CLAUDE_CODE_EFFORT_LEVEL"] = _CLAUDE_EFFORT[request.reasoning]
+    return variables
 
 
 def _claude_surface(request: Request) -> list[str]:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ def command(home: Path, *arguments: str, stdin: str = "", **environment: str) ->
 
 
 TOKEN = "sk-ant-api03-abcdefghijklmnop-wxyz"
+OAUTH_TOKEN = "sk-ant-oat01-abcdefghijklmnop"
 
 
 def test_login_status_and_logout(tmp_path: Path) -> None:
@@ -51,6 +53,42 @@ def test_login_status_and_logout(tmp_path: Path) -> None:
     assert command(tmp_path, "logout").returncode == 0
     done = command(tmp_path, "status", "--json")
     assert (done.returncode, json.loads(done.stdout)["loggedIn"]) == (1, False)
+
+
+def claude_login(home: Path, *, expires_at: float | None = None) -> Path:
+    """Log in as Claude Code does: with a credentials file in its settings folder."""
+    file = home / ".claude" / ".credentials.json"
+    file.parent.mkdir(exist_ok=True)
+    login = {"accessToken": OAUTH_TOKEN, "refreshToken": "r", "scopes": ["user:inference"]}
+    file.write_text(json.dumps({"claudeAiOauth": login | ({} if expires_at is None else {"expiresAt": expires_at})}))
+    return file
+
+
+def test_the_login_of_claude_is_used_only_after_the_user_says_so(tmp_path: Path) -> None:
+    file = claude_login(tmp_path, expires_at=(time.time() + 3600) * 1000)
+    assert command(tmp_path, "status").returncode == 1
+    done = command(tmp_path, "login", "--from-claude")
+    assert (done.returncode, done.stdout) == (0, "")
+    method = f"the login of Claude Code in {file}"
+    assert done.stderr == f"bridle-agent: requests use {method} until `bridle-agent auth logout`\n"
+    done = command(tmp_path, "status", "--json")
+    assert json.loads(done.stdout) == {"loggedIn": True, "authMethod": method, "apiKeySource": "none"}
+    assert OAUTH_TOKEN not in "".join(path.read_text() for path in (tmp_path / "b").iterdir())
+    assert command(tmp_path, "logout").returncode == 0
+    assert command(tmp_path, "status").returncode == 1
+    assert OAUTH_TOKEN in file.read_text()
+
+
+def test_without_a_login_of_claude_nothing_is_stored(tmp_path: Path) -> None:
+    done = command(tmp_path, "login", "--from-claude")
+    assert (done.returncode, done.stdout) == (1, "")
+    file = tmp_path / ".claude" / ".credentials.json"
+    assert f"Claude Code has no login in {file}. Run claude and log in there" in done.stderr
+    claude_login(tmp_path, expires_at=1000)
+    assert "Login expired · Run claude" in command(tmp_path, "login", "--from-claude").stderr
+    file.write_text('{"claudeAiOauth": {}}')
+    assert "does not contain a login of Claude Code" in command(tmp_path, "login", "--from-claude").stderr
+    assert not (tmp_path / "b").exists()
 
 
 def test_without_bridle_home_the_token_is_stored_in_the_users_home(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -196,6 +197,21 @@ def test_a_stored_token_is_sent_by_its_kind(
     assert keys.source == source
     assert shown({}, tmp_path / "home") == headers
     assert shown({"ANTHROPIC_API_KEY": "k"}, tmp_path / "home") == KEY
+
+
+def test_the_login_of_claude_is_read_again_for_every_request(tmp_path: Path) -> None:
+    file = tmp_path / ".credentials.json"
+    stored_token.use_claude_login(tmp_path / "home", file)
+    for token in ("first", "renewed"):
+        file.write_text(json.dumps({"claudeAiOauth": {"accessToken": token, "expiresAt": 1e15}}))
+        assert shown({}, tmp_path / "home") == bearer(token)
+    assert shown({"ANTHROPIC_API_KEY": "k"}, tmp_path / "home") == KEY
+    file.write_text(json.dumps({"claudeAiOauth": {"accessToken": token, "expiresAt": 1000}}))
+    with pytest.raises(ModelFailure, match="Login expired"):
+        shown({}, tmp_path / "home")
+    file.unlink()
+    with pytest.raises(ModelFailure, match="Claude Code has no login in"):
+        shown({}, tmp_path / "home")
 
 
 def test_a_stored_token_is_readable_by_its_user_alone(tmp_path: Path) -> None:

@@ -172,18 +172,21 @@ def test_the_users_own_files_need_no_trust(place: Place) -> None:
     assert (settings.default_mode, settings.warnings) == ("bypassPermissions", ())
 
 
-def test_permissions_are_skipped_only_by_the_users_own_file(place: Place) -> None:
+def test_permissions_are_skipped_by_the_files_whose_default_mode_counts(place: Place) -> None:
     skip = {"dangerouslySkipPermissions": True}
-    for source in ("project", "local"):
-        place.write(source, skip)
-    place.trust()
-    settings = place.load(extra=json.dumps(skip))
+    place.write("project", skip)
+    settings = place.load()
     assert not settings.skips_permissions
-    assert len(settings.warnings) == 3
-    place.write("user", {"dangerouslySkipPermissions": "yes"})
+    [warning] = settings.warnings
+    assert warning.startswith("Ignoring dangerouslySkipPermissions from .claude/settings.json: this workspace has not")
+    place.trust()
+    assert (place.load().skips_permissions, place.load().warnings) == (True, ())
+    place.write("project", {"dangerouslySkipPermissions": "yes"})
     assert not place.load().skips_permissions
-    place.write("user", skip)
-    assert place.load().skips_permissions
+    for source in ("user", "local"):
+        place.write(source, skip)
+        assert place.load([source]).skips_permissions
+    assert place.load([], extra=json.dumps(skip)).skips_permissions
 
 
 def test_folders_are_resolved(place: Place) -> None:

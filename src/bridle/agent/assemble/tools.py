@@ -11,7 +11,7 @@ from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.conversation.message_loop import COMMANDS
 from bridle.agent.conversation.model_setup import ModelSetup
 from bridle.agent.permissions.decide import decide
-from bridle.agent.permissions.offered_tools import offered
+from bridle.agent.permissions.offered_tools import DEFAULT_CHOICE, offered
 from bridle.agent.permissions.rules.file_access import is_hidden
 from bridle.agent.permissions.rules.policy import Allowed
 from bridle.agent.permissions.rules.syntax import parse_rules
@@ -86,7 +86,7 @@ def make_toolbox(
     chosen = options.tools if not options.is_bare or options.tools is not None else BARE_TOOLS
     if structured is not None:
         tools = [*tools, structured]
-        chosen = None if chosen is None else (*chosen, structured.name)
+        chosen = chosen if chosen in (None, DEFAULT_CHOICE) else (*chosen, structured.name)
     tools = sorted(tools, key=lambda tool: tool.name)
     names = [tool.name for tool in tools]
     return Toolbox(

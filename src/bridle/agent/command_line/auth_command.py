@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from bridle.agent.model.api import stored_token
-from bridle.agent.model.api.stored_token import StoredToken
+from bridle.agent.model.api.stored_token import ClaudeLogin, StoredToken
 from bridle.errors import Error
 from bridle.ground.home import bridle_home
 
@@ -19,9 +19,10 @@ TOKEN_LIMIT_BYTES = 64 * 1024
 # The last four characters of a shorter token would reveal too much of it.
 _MIN_CHARACTERS_TO_SHOW_END = 20
 
-USAGE = """usage: bridle-agent auth login [--bearer]   store a key or token, read from standard input
-       bridle-agent auth status [--json]    show which credential requests use; exit code 1 if there is none
-       bridle-agent auth logout             delete the stored key or token
+USAGE = """usage: bridle-agent auth login [--bearer]      store a key or token, read from standard input
+       bridle-agent auth login --from-claude  use the login of Claude Code, read from its credentials file
+       bridle-agent auth status [--json]      show which credential requests use; exit code 1 if there is none
+       bridle-agent auth logout               delete what login stored; the login of Claude Code stays
 """
 
 
@@ -33,6 +34,8 @@ def main(arguments: list[str]) -> int:
                 return _login(is_bearer=False)
             case ["login", "--bearer"]:
                 return _login(is_bearer=True)
+            case ["login", "--from-claude"]:
+                return _login_from_claude()
             case ["status"]:
                 return _status(as_json=False)
             case ["status", "--json"]:
@@ -51,13 +54,23 @@ def main(arguments: list[str]) -> int:
 
 def _login(*, is_bearer: bool) -> int:
     token = stored_token.store(bridle_home(os.environ), _read_token(sys.stdin), is_bearer=is_bearer)
-    sys.stderr.write(f"bridle-agent: stored {_describe_token(token)}\n")
+    sys.stderr.write(f"bridle-agent: stored {_describe_stored(token)}\n")
+    return 0
+
+
+def _login_from_claude() -> int:
+    from bridle.agent.model.api import claude_login
+
+    path = claude_login.credentials_file(_config_folder()).absolute()
+    claude_login.read_access_token(path)  # raises Error if there is no login to use
+    stored = stored_token.use_claude_login(bridle_home(os.environ), path)
+    sys.stderr.write(f"bridle-agent: requests use {_describe_stored(stored)} until `bridle-agent auth logout`\n")
     return 0
 
 
 def _logout() -> int:
     was_stored = stored_token.delete(bridle_home(os.environ))
-    message = "deleted the stored key or token" if was_stored else "no key or token is stored"
+    message = "deleted what login stored" if was_stored else "nothing is stored"
     sys.stderr.write(f"bridle-agent: {message}\n")
     return 0
 
@@ -67,8 +80,7 @@ def _status(*, as_json: bool) -> int:
     from bridle.agent.settings import load_settings
 
     folder = bridle_home(os.environ)
-    config = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-    helper = load_settings.load_settings(Path.cwd(), config, environment=os.environ).api_key_helper
+    helper = load_settings.load_settings(Path.cwd(), _config_folder(), environment=os.environ).api_key_helper
     found = credentials.find(os.environ, home=folder, helper=helper)
     method = _method(os.environ, helper, folder)
     if as_json:
@@ -93,12 +105,18 @@ def _method(environment: Mapping[str, str], helper: str | None, folder: Path) ->
     for name in ("ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"):
         if environment.get(name, "").strip():
             return name
-    token = stored_token.load(folder)
-    return "none" if token is None else _describe_token(token)
+    stored = stored_token.load(folder)
+    return "none" if stored is None else _describe_stored(stored)
 
 
-def _describe_token(token: StoredToken) -> str:
+def _config_folder() -> Path:
+    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+
+
+def _describe_stored(token: StoredToken | ClaudeLogin) -> str:
     """Describe a stored token by its kind and its last characters, which identify it."""
+    if isinstance(token, ClaudeLogin):
+        return f"the login of Claude Code in {token.path}"
     kind = {"key": "a stored key", "oauth": "a stored login token", "bearer": "a stored bearer token"}[token.kind]
     return f"{kind} (…{token.token[-4:]})" if len(token.token) >= _MIN_CHARACTERS_TO_SHOW_END else kind
 

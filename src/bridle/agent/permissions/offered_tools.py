@@ -7,6 +7,8 @@ from typing import Final
 
 from bridle.agent.permissions.rules.syntax import Rule, canonical, names_tool
 
+# The value of `--tools` that means the same as no flag.
+DEFAULT_CHOICE: Final = ("default",)
 # Offered only if an allow rule names one of them, or if Bash, which replaces them, is denied.
 SEARCH_TOOLS: Final = ("Glob", "Grep")
 # Offered only with a host that can answer.
@@ -27,11 +29,11 @@ def offered(
     `default`: as without the flag). Rules are those of flags and settings together.
     """
     denied_tools = {name for name in known for rule in denied if rule.specifier is None and names_tool(rule, name)}
-    named = {canonical(name) for name in tools or ()}
-    if tools is None or list(tools) == ["default"]:
+    if tools is None or tuple(tools) == DEFAULT_CHOICE:
         searches = "Bash" in denied_tools or any(rule.tool in SEARCH_TOOLS for rule in allowed)
         wanted = {name for name in known if searches or name not in SEARCH_TOOLS}
     else:
+        named = {canonical(name) for name in tools}
         wanted = {name for name in known if name in named}
     return tuple(
         name for name in known if name in wanted and name not in denied_tools and (has_host or name not in HOST_TOOLS)

@@ -39,7 +39,7 @@ class Settings(msgspec.Struct, frozen=True):
     model: str | None = None
     api_key_helper: str | None = None
     skips_permissions: bool = False
-    """`dangerouslySkipPermissions` of the user's own file; a project cannot set it."""
+    """`dangerouslySkipPermissions` of any file but that of a project that is not trusted."""
     hooks: tuple[tuple[str, JsonObject], ...] = ()
     """The source and the `hooks` of each file, in the order of precedence."""
     other: JsonObject = {}
@@ -179,7 +179,7 @@ class _Reader:
             else:
                 rules.append(rule)
         if kind == "allow" and rules and not self._may_grant(source):
-            self._warnings.append(self._untrusted(len(rules), "permissions.allow"))
+            self._warnings.append(self._untrusted(_entries(len(rules), "permissions.allow")))
         else:
             self._rules[kind] += rules
 
@@ -188,7 +188,7 @@ class _Reader:
             self._wrong_type(source, "permissions.additionalDirectories", list)
             return
         if value and not self._may_grant(source):
-            self._warnings.append(self._untrusted(len(value), "permissions.additionalDirectories"))
+            self._warnings.append(self._untrusted(_entries(len(value), "permissions.additionalDirectories")))
             return
         home = self._environment.get("HOME", "")
         for folder in value:
@@ -206,10 +206,7 @@ class _Reader:
                 f"Ignoring defaultMode {_as_json(value)} of the {source} settings: not one of {listed}."
             )
         elif value == "bypassPermissions" and not self._may_grant(source):
-            self._warnings.append(
-                "Ignoring defaultMode bypassPermissions of .claude/settings.json: a project that is not trusted cannot"
-                " set it."
-            )
+            self._warnings.append(self._untrusted("defaultMode bypassPermissions"))
         else:
             self._default_mode = value
 
@@ -229,12 +226,10 @@ class _Reader:
     def _add_skip(self, source: str, value: object) -> None:
         if value is not True:
             return
-        if source == "user":
+        if self._may_grant(source):
             self._skips_permissions = True
         else:
-            self._warnings.append(
-                f"Ignoring dangerouslySkipPermissions of the {source} settings: only your own settings.json can set it."
-            )
+            self._warnings.append(self._untrusted("dangerouslySkipPermissions"))
 
     def _may_grant(self, source: str) -> bool:
         """Return whether a source may grant permissions: a project only if it is trusted."""
@@ -252,13 +247,16 @@ class _Reader:
         inside = self._config_folder / ".claude.json"
         return (inside, Path(home) / ".claude.json") if home and is_default else (inside,)
 
-    def _untrusted(self, count: int, key: str) -> str:
-        entries = "entry" if count == 1 else "entries"
+    def _untrusted(self, what: str) -> str:
         return (
-            f"Ignoring {count} {key} {entries} from .claude/settings.json: this workspace has not been trusted."
+            f"Ignoring {what} from .claude/settings.json: this workspace has not been trusted."
             f" If you trust it, set {TRUST_VARIABLE}=1, or set projects[{_as_json(str(self._cwd))}]"
             f".hasTrustDialogAccepted: true in {self._registers()[-1]}."
         )
+
+
+def _entries(count: int, key: str) -> str:
+    return f"{count} {key} {'entry' if count == 1 else 'entries'}"
 
 
 def _as_json(value: object) -> str:

@@ -38,13 +38,14 @@ class _Message(msgspec.Struct):
 
 
 def read_line(line: bytes) -> Item | None:
-    """Decode a line; None for an unknown type, which is ignored."""
+    """Decode a line; None for JSON that is not an object or has an unknown type, which is ignored."""
     try:
-        decoded = msgspec.json.decode(line, type=_Line)
-    except msgspec.ValidationError:
-        return Unreadable(f"not an object: {_excerpt(line)}")
+        value = msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
         return Unreadable(f"{error}: {_excerpt(line)}")
+    if not isinstance(value, dict):
+        return None
+    decoded = msgspec.convert(value, _Line)
     match decoded.type:
         case "user":
             return _prompt(decoded)

@@ -24,6 +24,8 @@ from tests.agent.fixtures.model_answers import (
     streams,
 )
 
+NOT_LOGGED_IN = "Not logged in · Run bridle-agent auth login, or set ANTHROPIC_API_KEY"
+
 
 def test_a_model_in_demand_is_given_up_after_three_overloads_in_a_row() -> None:
     heard, stage = ask_stage(error(529))
@@ -115,14 +117,14 @@ def test_an_error_page_that_is_not_json_is_reported_on_one_line(body: bytes) -> 
 def test_a_token_that_is_refused_means_not_logged_in() -> None:
     heard, _ = ask_stage(error(401), ANTHROPIC_API_KEY="", ANTHROPIC_AUTH_TOKEN="t", CLAUDE_CODE_MAX_RETRIES="0")
     assert heard.failure is not None
-    assert (heard.failure.text, heard.failure.status) == ("Not logged in · Please run /login", 401)
+    assert (heard.failure.text, heard.failure.status) == (NOT_LOGGED_IN, 401)
 
 
 def test_without_any_credential_nothing_is_asked() -> None:
     heard, stage = ask_stage(FINE, ANTHROPIC_API_KEY="")
     assert (heard.pieces, stage.requests) == ([], ())
     assert heard.failure is not None
-    assert (heard.failure.text, heard.failure.error) == ("Not logged in · Please run /login", "authentication_failed")
+    assert (heard.failure.text, heard.failure.error) == (NOT_LOGGED_IN, "authentication_failed")
     assert heard.failure.status is None
 
 

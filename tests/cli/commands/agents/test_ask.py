@@ -133,6 +133,7 @@ def test_options_reach_the_agent(tmp_path: Path) -> None:
         "-prompt",
     ]
     assert start["environment"]["MAX_THINKING_TOKENS"] == "16384"
+    assert start["environment"]["CLAUDE_CODE_EFFORT_LEVEL"] == "medium"
     assert logs_of(tmp_path)[0].name.endswith("-planner-a-b.ndjson")
 
 

@@ -52,6 +52,11 @@ SCENARIOS = (
         words=("HURRY UP",),
     ),
     Scenario(
+        "lines that are no objects",
+        (dialogue(Send("5"), Send('"text"'), Send("[1, 2]"), Send("true"), message("one"), Send("1.5")),),
+        (says("Fine."),),
+    ),
+    Scenario(
         "messages are echoed",
         (dialogue(message("one", uuid=UUID), AwaitEvent("result"), message("two"), more=("--replay-user-messages",)),),
         (says("First."), says("Second.")),

@@ -23,6 +23,7 @@ SCENARIOS = (
         (prompt("go", *FORM, "--allowedTools", "Bash"),),
         (calls("Bash", command="echo hi"), GOOD),
     ),
+    Scenario("in form with the default tools", (prompt("go", *FORM, "--tools", "default"),), (GOOD,)),
     Scenario("in form after words", (prompt("go", *FORM),), (says("Words."), GOOD)),
     Scenario("never in form", (prompt("go", *FORM),), (says("Only words."),) * 9),
     Scenario(

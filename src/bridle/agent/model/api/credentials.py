@@ -1,8 +1,8 @@
 """The credential of a request: an API key, a token, the output of a helper, or the stored token.
 
 The first of these that is set wins, as measured with Claude Code; an empty variable counts as not set:
-ANTHROPIC_API_KEY, the setting `apiKeyHelper`, ANTHROPIC_AUTH_TOKEN, CLAUDE_CODE_OAUTH_TOKEN, the token that
-`bridle-agent auth login` stored.
+ANTHROPIC_API_KEY, the setting `apiKeyHelper`, ANTHROPIC_AUTH_TOKEN, CLAUDE_CODE_OAUTH_TOKEN, what
+`bridle-agent auth login` stored: a key, a token, or that the login of Claude Code is used.
 """
 
 from __future__ import annotations
@@ -97,6 +97,23 @@ class MissingCredentials:
         """Do nothing: there is no other credential."""
 
 
+class ClaudeLoginCredentials(Struct, frozen=True):
+    """The login of Claude Code, which the user agreed to use."""
+
+    credentials_file: Path
+    source: str = NO_SOURCE
+    has_key: bool = False
+
+    async def current(self) -> Credential:
+        """Return the token that Claude Code has now. Raises ModelFailure if it has none."""
+        from bridle.agent.model.api.claude_login import read_access_token  # late: a variable is the common way
+
+        return Credential(_bearer(read_access_token(self.credentials_file)), (OAUTH_BETA,))
+
+    async def refuse(self) -> None:
+        """Do nothing: the next request reads the file again."""
+
+
 class HelperCredentials:
     """The shell command of the setting `apiKeyHelper`, which prints a key."""
 
@@ -167,6 +184,8 @@ def _stored(home: Path) -> CredentialSource | None:
     stored = stored_token.load(home)
     if stored is None:
         return None
+    if isinstance(stored, stored_token.ClaudeLogin):
+        return ClaudeLoginCredentials(Path(stored.path))
     match stored.kind:
         case "key":
             return StaticCredentials("/login managed key", Credential(_key(stored.token)), has_key=True)

@@ -1,6 +1,6 @@
 """The texts and error kinds of turns that end without an answer. Pure.
 
-Programs match these texts, so they are those of Claude Code.
+Programs match these texts, so they are those of Claude Code, except that what they advise exists here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from msgspec import Struct
 from bridle.agent.model.api.request_errors import OVERLOADED_ATTEMPTS, RequestError
 from bridle.errors import ModelFailure
 
-NOT_LOGGED_IN = "Not logged in · Please run /login"
+NOT_LOGGED_IN = "Not logged in · Run bridle-agent auth login, or set ANTHROPIC_API_KEY"
 _CUT_AFTER_BLOCKS = "API Error: Connection closed mid-response. The response above may be incomplete."
 _NOT_JSON = "API Error: Failed to parse JSON"
 _NO_ANSWER = (

@@ -1,4 +1,4 @@
-"""The API key or token that `bridle-agent auth login` stores, in a file that only the user can read."""
+"""What `bridle-agent auth login` stores, readable by the user alone: a key, a token, or an agreement."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ Kind = Literal["key", "oauth", "bearer"]
 
 _FILE = "agent-token.json"
 _OAUTH_PREFIX = "sk-ant-oat"
+_CLAUDE_LOGIN: Literal["claude-login"] = "claude-login"
 
 
 class StoredToken(msgspec.Struct, frozen=True):
@@ -23,13 +24,22 @@ class StoredToken(msgspec.Struct, frozen=True):
     token: str
 
 
-def load(folder: Path) -> StoredToken | None:
-    """Return the stored token, or None if there is no file."""
+class ClaudeLogin(msgspec.Struct, frozen=True):
+    """The user's agreement to use the login of Claude Code."""
+
+    kind: Literal["claude-login"]
+    path: str
+    """The credentials file of Claude Code."""
+
+
+def load(folder: Path) -> StoredToken | ClaudeLogin | None:
+    """Return what is stored, or None if there is no file."""
     document = disk.read_json(folder / _FILE)
     if document is None:
         return None
+    is_claude_login = isinstance(document, dict) and document.get("kind") == _CLAUDE_LOGIN
     try:
-        return msgspec.convert(document, StoredToken)
+        return msgspec.convert(document, ClaudeLogin if is_claude_login else StoredToken)
     except (msgspec.ValidationError, ValueError) as error:
         message = f"{folder / _FILE} does not contain a token: {error}"
         raise UsageError(message, remedy="Run `bridle-agent auth login` again.") from error
@@ -41,13 +51,25 @@ def store(folder: Path, token: str, *, is_bearer: bool = False) -> StoredToken:
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise UsageError("the key or token must be printable ASCII without spaces")
     kind: Kind = "bearer" if is_bearer else "oauth" if token.startswith(_OAUTH_PREFIX) else "key"
+    stored = StoredToken(kind, token)
+    _write(folder, stored)
+    return stored
+
+
+def use_claude_login(folder: Path, credentials_file: Path) -> ClaudeLogin:
+    """Store that the login of Claude Code in this file is used; its token is not copied."""
+    stored = ClaudeLogin(_CLAUDE_LOGIN, str(credentials_file))
+    _write(folder, stored)
+    return stored
+
+
+def _write(folder: Path, stored: StoredToken | ClaudeLogin) -> None:
     disk.make_private_folder(folder)
-    disk.write_json_atomic(folder / _FILE, {"kind": kind, "token": token})
-    return StoredToken(kind, token)
+    disk.write_json_atomic(folder / _FILE, msgspec.to_builtins(stored))
 
 
 def delete(folder: Path) -> bool:
-    """Delete the stored token; return whether there was one."""
+    """Delete what is stored; return whether there was something."""
     path = folder / _FILE
     if not path.exists() and not path.is_symlink():
         return False
