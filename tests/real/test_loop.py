@@ -118,8 +118,10 @@ def test_the_plan_of_the_demo_is_done_by_the_real_claude_code(tmp_path: Path) ->
 
 def test_at_a_real_usage_limit_our_own_agent_takes_over_and_no_try_is_counted(tmp_path: Path) -> None:
     with till(tmp_path, usage_limit(int(time.time()) + 3600), tasks=2) as set_up:
-        done = set_up.bridle("run", "PLAN.md", "--agent", "claude,bridle-agent", "--json", **LOGIN)
+        agents = ("--agent", "claude,bridle-agent")
+        done = set_up.bridle("run", "PLAN.md", *agents, "--reasoning", "low", "--json", **LOGIN)
         document = is_done(set_up, done, tasks=2)
+        assert {body["output_config"]["effort"] for body in set_up.bodies()} == {"low"}
     first = document["tasks"][0]
     assert (first["iterations"], first["tries"]) == (2, 0)
     said = done.stderr
