@@ -137,8 +137,7 @@ def test_a_line_of_input_that_is_no_object_is_ignored(place: Place) -> None:
 def test_a_project_that_is_trusted_may_skip_permissions(place: Place, is_trusted: bool) -> None:
     (place.workspace / ".claude").mkdir()
     (place.workspace / ".claude" / "settings.json").write_text('{"dangerouslySkipPermissions": true}')
-    more = {"BRIDLE_TRUST_PROJECT": "1"} if is_trusted else {}
-    done = place.run("-p", "hi", *STREAM, IS_SANDBOX="1", **more)
+    done = place.run("-p", "hi", *STREAM, IS_SANDBOX="1", BRIDLE_TRUST_PROJECT="1" if is_trusted else "")
     init = json.loads(done.stdout.splitlines()[0])
     assert (done.returncode, init["permissionMode"]) == (0, "bypassPermissions" if is_trusted else "default")
     assert (b"BRIDLE_TRUST_PROJECT=1" in done.stderr) is not is_trusted

@@ -37,9 +37,10 @@ def load(folder: Path) -> StoredToken | ClaudeLogin | None:
     document = disk.read_json(folder / _FILE)
     if document is None:
         return None
-    is_claude_login = isinstance(document, dict) and document.get("kind") == _CLAUDE_LOGIN
     try:
-        return msgspec.convert(document, ClaudeLogin if is_claude_login else StoredToken)
+        if isinstance(document, dict) and document.get("kind") == _CLAUDE_LOGIN:
+            return msgspec.convert(document, ClaudeLogin)
+        return msgspec.convert(document, StoredToken)
     except (msgspec.ValidationError, ValueError) as error:
         message = f"{folder / _FILE} does not contain a token: {error}"
         raise UsageError(message, remedy="Run `bridle-agent auth login` again.") from error
