@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from bridle.journal.stores.file_store import FileStore
-from bridle.loop.control import usage_limit_waits
+from bridle.loop.control import pending_waits
 from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
 from tests.loop.fixtures.loop_commands import (
     assert_replays,
@@ -270,7 +270,7 @@ def test_a_usage_limit_is_waited_for_by_all_workers_and_a_kill_halfway_changes_n
         wait_until(lambda: str(second.pid) in (run_folder(here) / "bridle-drive.lock").read_text())
         assert len(waits(here)) == 2
         while (nap := current_wait(here)) is not None:
-            assert usage_limit_waits.end(FileStore(run_folder(here)), nap)
+            assert pending_waits.end(FileStore(run_folder(here)), nap)
         said, _ = second.communicate(timeout=LIMIT_SECONDS)
     assert second.returncode == 0, said
     document = json.loads(said)

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from bridle.journal.stores.file_store import FileStore
-from bridle.loop.control import usage_limit_waits
+from bridle.loop.control import pending_waits
 from tests.fixtures.bridle_program import BRIDLE
 from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, make_project
 from tests.loop.fixtures.loop_commands import (
@@ -106,7 +106,7 @@ def test_a_wait_for_a_usage_limit_survives_a_kill_and_can_be_cut_short(tmp_path:
     with in_background(here, "resume", "--json") as second:
         wait_until(lambda: str(second.pid) in (run_folder(here) / "bridle-drive.lock").read_text())
         assert current_wait(here) == nap
-        assert usage_limit_waits.end(FileStore(run_folder(here)), nap)
+        assert pending_waits.end(FileStore(run_folder(here)), nap)
         said, _ = second.communicate(timeout=LIMIT_SECONDS)
     assert second.returncode == 0
     (task,) = json.loads(said)["tasks"]

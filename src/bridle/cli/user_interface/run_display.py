@@ -15,7 +15,7 @@ from bridle.cli.user_interface.terminal import is_terminal
 from bridle.errors import Error
 from bridle.ground import clock
 from bridle.journal.stores.file_store import FileStore
-from bridle.loop.control import usage_limit_waits
+from bridle.loop.control import pending_waits
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.progress_events import AgentPrinted, Progress
 from bridle.loop.run_inputs import RunInputs
@@ -110,7 +110,7 @@ class LineDisplay:
         printed = ""
         while True:
             try:
-                wait = usage_limit_waits.current(self._store)
+                wait = pending_waits.current(self._store)
             except Error:
                 return  # the driver meets the same error and reports it
             if wait is not None and wait.effect_id != printed:
@@ -156,7 +156,7 @@ class LiveDisplay:
             self._screen.set_elapsed(receipt.seconds, now=clock.now().timestamp())
             self._has_receipt = True
         with suppress(Error):  # the driver meets the same error and reports it
-            self._screen.set_receipt(receipt, usage_limit_waits.current(self._store))
+            self._screen.set_receipt(receipt, pending_waits.current(self._store))
 
     async def __aenter__(self) -> Self:
         from rich.console import Console
@@ -194,7 +194,7 @@ class LiveDisplay:
         if key.lower() != SKIP_KEY:
             return
         has_ended = False
-        while (wait := usage_limit_waits.current(self._store)) is not None and usage_limit_waits.end(
+        while (wait := pending_waits.current(self._store)) is not None and pending_waits.end(
             FileStore(self._store.run), wait
         ):
             has_ended = True  # several workers may wait for the same limit

@@ -18,7 +18,7 @@ from bridle.engine.replay.replay import Replay
 from bridle.ground import clock, ids
 from bridle.journal.format.entries import Effect
 from bridle.journal.stores.file_store import FileStore
-from bridle.loop.control import pauses, usage_limit_waits
+from bridle.loop.control import pauses, pending_waits
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.run_inputs import PROCESS_ID, read_inputs
 
@@ -35,7 +35,7 @@ def complete_receipt(receipt: Receipt, store: FileStore) -> Receipt:
     return msgspec.structs.replace(
         with_effect_ids(receipt, store.state().pending),
         stopped=None if paused is None else paused.reason,
-        waiting=usage_limit_waits.current(store),
+        waiting=pending_waits.current(store),
     )
 
 

@@ -20,8 +20,8 @@ from bridle.loop.working_copy.run_context import RunContext
 
 # A file that defines checks is small; a longer one is restored as a whole.
 TEXT_LIMIT_BYTES = 4 * 1024 * 1024
-# Folders that Bridle writes to. None of them may become a link.
 _DEFINES = "that part defines what a check does"
+# Folders that Bridle writes to. None of them may become a link.
 OUR_FOLDERS = (".ralph", ".ralph/logs", ".ralph/logs/checks", ".ralph/logs/claude", ".ralph/state")
 
 

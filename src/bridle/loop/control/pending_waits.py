@@ -1,4 +1,4 @@
-"""The waits of a run for a usage limit or an overloaded endpoint, which the user can end early."""
+"""The pending waits of a run, for a usage limit or an overloaded endpoint: shown, and ended early by the user."""
 
 from __future__ import annotations
 
