@@ -70,7 +70,8 @@ def test_the_login_of_claude_is_used_only_after_the_user_says_so(tmp_path: Path)
     done = command(tmp_path, "login", "--from-claude")
     assert (done.returncode, done.stdout) == (0, "")
     method = f"the login of Claude Code in {file}"
-    assert done.stderr == f"bridle-agent: requests use {method} until `bridle-agent auth logout`\n"
+    unless = "requests without a key or token in the environment use"
+    assert done.stderr == f"bridle-agent: {unless} {method} until `bridle-agent auth logout`\n"
     done = command(tmp_path, "status", "--json")
     assert json.loads(done.stdout) == {"loggedIn": True, "authMethod": method, "apiKeySource": "none"}
     assert OAUTH_TOKEN not in "".join(path.read_text() for path in (tmp_path / "b").iterdir())

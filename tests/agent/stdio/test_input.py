@@ -45,6 +45,8 @@ def user(content: Any, **more: Any) -> bytes:
         (line({"type": "unheard-of", "x": 1}), None),
         (line({"type": 7}), None),
         (line({}), None),
+        (b"", None),
+        (b" \t\r", None),
         *((line(value), None) for value in (5, 1.5, "text", True, None, [1, 2])),
     ],
 )

@@ -53,8 +53,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _login(*, is_bearer: bool) -> int:
-    token = stored_token.store(bridle_home(os.environ), _read_token(sys.stdin), is_bearer=is_bearer)
-    sys.stderr.write(f"bridle-agent: stored {_describe_stored(token)}\n")
+    _report_login(stored_token.store(bridle_home(os.environ), _read_token(sys.stdin), is_bearer=is_bearer))
     return 0
 
 
@@ -63,9 +62,13 @@ def _login_from_claude() -> int:
 
     path = claude_login.credentials_file(_config_folder()).absolute()
     claude_login.read_access_token(path)  # raises Error if there is no login to use
-    stored = stored_token.use_claude_login(bridle_home(os.environ), path)
-    sys.stderr.write(f"bridle-agent: requests use {_describe_stored(stored)} until `bridle-agent auth logout`\n")
+    _report_login(stored_token.use_claude_login(bridle_home(os.environ), path))
     return 0
+
+
+def _report_login(stored: StoredToken | ClaudeLogin) -> None:
+    use = f"requests without a key or token in the environment use {_describe_stored(stored)}"
+    sys.stderr.write(f"bridle-agent: {use} until `bridle-agent auth logout`\n")
 
 
 def _logout() -> int:

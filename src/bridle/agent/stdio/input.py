@@ -38,7 +38,9 @@ class _Message(msgspec.Struct):
 
 
 def read_line(line: bytes) -> Item | None:
-    """Decode a line; None for JSON that is not an object or has an unknown type, which is ignored."""
+    """Decode a line; None for one that is ignored: blank, JSON that is not an object, or of an unknown type."""
+    if not line.strip():
+        return None
     try:
         value = msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
