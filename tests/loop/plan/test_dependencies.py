@@ -42,6 +42,18 @@ def test_a_numbered_title_is_found_by_its_number_and_by_its_text(name: str) -> N
     assert Titles(["Task 1: Parse", "Task 2: Render"]).find(name) == (["Task 1: Parse"], [])
 
 
+@pytest.mark.parametrize(
+    "title", ["Step 3 – Deploy", "Step 3: Deploy", "Step 3:Deploy", "3 - Deploy", "3. Deploy", "#3 Deploy"]
+)
+def test_a_number_may_be_set_off_in_several_ways(title: str) -> None:
+    assert Titles([title, "Other"]).find("3, Deploy") == ([title, title], [])
+
+
+@pytest.mark.parametrize("title", ["3-way merge", "2.0 release", "404"])
+def test_a_number_that_is_part_of_a_word_is_no_other_name(title: str) -> None:
+    assert Titles([title]).find("3, 2, way merge, 0 release") == ([], ["3", "2", "way merge", "0 release"])
+
+
 def test_an_ambiguous_other_name_is_unknown() -> None:
     titles = Titles(["1. Parse", "2. Parse"])
     assert titles.find("Parse") == ([], ["Parse"])

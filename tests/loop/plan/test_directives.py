@@ -51,6 +51,8 @@ def test_a_directive_may_be_written_in_several_ways(line: str, name: str) -> Non
         ("Checks:\nmake a\nmake b", ["make a", "make b"]),
         ("Check:\n`make a`", ["make a"]),
         ("Check:\n- [ ] `make a`", ["`make a`"]),
+        ("Check:\n make a", ["make a"]),
+        ("Check:\n- [ ] `make a` passes", []),
         ("Check:", []),
         ("Check:\n\nprose", []),
         ("Check:\nprose", []),
@@ -67,6 +69,10 @@ def test_what_follows_the_values_stays_text() -> None:
     assert parsed == [(CHECKS, ["a"]), (NEEDS, ["T"])]
     assert rest == ["Prose.", "- [ ] box", "## Heading"]
     assert warnings == []
+
+
+def test_the_line_below_a_fence_stays_text() -> None:
+    assert parse("Checks:\n```\na\n```\nProse.") == ([(CHECKS, ["a"])], ["Prose."], [])
 
 
 def test_a_box_below_a_directive_ends_its_list() -> None:
@@ -103,7 +109,9 @@ def test_a_line_that_was_probably_meant_as_a_directive_causes_a_warning(
     assert (parsed, rest, warnings) == ([], [text], [f"P.md:1: {warning}"])
 
 
-@pytest.mark.parametrize("text", ["Note: x", "Verify: that it works", "See https://x", "a: b", "12: x"])
+@pytest.mark.parametrize(
+    "text", ["Note: x", "Verify: that it works", "Change: x", "Checkers board: x", "See https://x", "a: b", "12: x"]
+)
 def test_prose_with_a_colon_is_only_text(text: str) -> None:
     assert parse(text) == ([], [text], [])
 

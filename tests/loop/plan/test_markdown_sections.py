@@ -34,3 +34,11 @@ def test_a_line_below_a_box_belongs_to_it_only_if_it_is_indented() -> None:
     parsed = content(sections(read_lines(text, problems))[1], OF_A_TASK, problems)
     assert [entry.text for entry in parsed.checklist] == ["one", "nested\nof nested"]
     assert parsed.body == "not more\n\n    after a blank line"
+
+
+def test_a_fence_below_a_box_is_text() -> None:
+    problems = Problems("P.md")
+    lines = read_lines("## A\n- [ ] one\n  ```\n  code\n  ```", problems)
+    parsed = content(sections(lines)[1], OF_A_TASK, problems)
+    assert [entry.text for entry in parsed.checklist] == ["one"]
+    assert parsed.body == "  ```\n  code\n  ```"

@@ -79,6 +79,11 @@ class Action(NamedTuple):
     pending_count: int
     group: str | None
 
+    def as_listed(self) -> dict[str, Any]:
+        """Return the item of `effects`: what is pending, in short."""
+        effect = self.effect
+        return {"effectId": effect.effect_id, "kind": effect.kind, "status": effect.status, "label": effect.label}
+
     def as_json(self) -> dict[str, Any]:
         """Return the item of `nextActions`, without unknown fields."""
         request = JsonFields(self.effect.request.data)
@@ -93,7 +98,7 @@ class Action(NamedTuple):
             "kind": self.effect.kind,
             "label": self.effect.label,
             "labels": request.value("labels"),
-            "taskDef": dict(self.task.document),
+            "taskDef": self.task.printed(),
             "taskId": self.effect.task_id,
             "stepId": self.effect.step_id,
             "taskDefRef": request.value("taskDefRef"),
@@ -170,6 +175,7 @@ class Iteration(NamedTuple):
             "completionProof": self.completion_proof,
             "error": None if self.failure is None else self.failure.as_json(),
             "halt": self.halt,
+            "effects": [action.as_listed() for action in self.actions] or None,
             "nextActions": [action.as_json() for action in self.actions] or None,
             "remarks": list(self.warnings) or None,
         }

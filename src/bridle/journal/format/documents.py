@@ -74,6 +74,13 @@ class TaskDocument:
         """Return the arguments of the call."""
         return self.document.get("inputs")
 
+    def printed(self) -> dict[str, object]:
+        """Return the fields to print: inputs that are too large for task.json only by their reference."""
+        fields = dict(self.document)
+        if "inputsRef" in fields:
+            fields.pop("inputs", None)
+        return fields
+
     @property
     def title(self) -> str | None:
         return text_of(self.document, "title")

@@ -11,7 +11,7 @@ from itertools import islice
 from bridle.ground.suggest import close_names
 
 _NUMBER = re.compile(
-    r"(?:(?:task|step|story)[ ]+)?#?(\d{1,6})[.):]?[ ]+(?=\S)|(?:task|step|story)[ ]+(\d{1,6})[ ]*[-–—:.)]+[ ]*"
+    r"(?:(?:task|step|story)[ ]+)?#?(\d{1,6})[ ]*[-–—:.)]*[ ]+(?=\S)|(?:task|step|story)[ ]+(\d{1,6})[-–—:.)]+"
 )
 _NOTHING = frozenset({"", "none", "nothing", "n/a", "-", "–", "—"})
 _BETWEEN = re.compile(r",(?: and)? | (?:and|&) ")

@@ -22,7 +22,7 @@ def _run(args: Arguments) -> int:
     document, large = effect_document(effect), _large_result(reader, effect)
     may_show = secrets_may_be_shown(args)
     if args.has("--json"):
-        task = reader.task(effect.effect_id).document if may_show else None
+        task = reader.task(effect.effect_id).printed() if may_show else None
         result = _result_document(reader, effect) if may_show and large is None else None
         print_json({"effect": document, "task": task, "result": result, "largeResult": large})
         return 0
