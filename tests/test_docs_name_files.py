@@ -27,11 +27,29 @@ def test_the_architecture_lists_every_package() -> None:
     assert listed_packages() == inner
 
 
-@pytest.mark.parametrize("page", ["where-to-change.md", "how-to-add-an-event.md", "architecture.md", "glossary.md"])
-def test_every_file_that_a_page_names_exists(page: str) -> None:
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    named = set(re.findall(r"`((?:src|tests|docs|tools)/[\w./-]+)`", text))
-    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+def pages() -> list[Path]:
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda path: str(path.name))
+def test_every_file_that_a_page_names_exists(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    named = {ROOT / name for name in re.findall(r"`((?:src|tests|docs|tools|bench|requirements)/[\w./-]+)`", text)}
+    linked = {page.parent / name for name in re.findall(r"\]\(([\w./-]+)(?:#[\w-]+)?\)", text)}
+    assert [str(path) for path in sorted(named | linked) if not path.exists()] == []
+
+
+def test_the_names_after_a_file_are_in_it() -> None:
+    """`src/bridle/loop/process/ralph.py` (`_wait_for_an_agent` sleeps) names a function of that file."""
+    text = CHANGES.read_text(encoding="utf-8")
+    notes = [
+        (file, name)
+        for file, note in re.findall(r"`(src/[\w/]+\.py)` \(([^)]*)\)", text)
+        for name in re.findall(r"`(\w+)`", note)
+    ]
+    assert notes
+    wrong = [(file, name) for file, name in notes if name not in (ROOT / file).read_text(encoding="utf-8")]
+    assert wrong == []
 
 
 def test_thirty_changes_are_described() -> None:

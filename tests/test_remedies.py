@@ -1,4 +1,4 @@
-"""Every command and flag that a message advises exists: asked of the command table and of bridle-agent's flags."""
+"""Every command and flag that a message or a page advises exists, by the command table and bridle-agent's flags."""
 
 from __future__ import annotations
 
@@ -21,9 +21,12 @@ SOURCE = ROOT / "src" / "bridle"
 
 # `bridle resume RUN --max-cost 40`, in a sentence or in backticks; what a placeholder fills in is `{}`.
 COMMAND = re.compile(r"(`?)(?<![\w./-])(bridle|bridle-agent) ([a-z][\w:-]*)([^`;\n]*)")
-FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+FLAG = re.compile(r"(?<![\w-])--[a-z][A-Za-z-]*")
 # Flags of other programs that remedies advise, each with its command.
 FOREIGN = re.compile(r"\b(?:git|claude|chmod|pip|npm) [^`;\n]*")
+# A command in a page: in backticks, or on a line of its own in a block of code.
+IN_BACKTICKS = re.compile(r"`(bridle(?:-agent)? [a-z][^`]*)`")
+AT_START = re.compile(r"^\s*(?:\$ )?(bridle(?:-agent)? [a-z][\w:]*(?:\s+[^#|]*)?)(?:#.*)?$")
 # Words after a program's name in prose; in backticks nothing is prose.
 PROSE = frozenset({"and", "by", "has", "into", "needs"})
 
@@ -111,6 +114,32 @@ def _all_flags() -> set[str]:
 def test_what_a_message_advises_exists(path: Path) -> None:
     wrong = [f"{found.place}: {fault}" for found in advice(path) for fault in faults(found)]
     assert not wrong, "\n".join(wrong)
+
+
+def pages() -> list[Path]:
+    """List the pages that users read; docs/commands.md is generated from the command table."""
+    docs = [path for path in (ROOT / "docs").glob("*.md") if path.name != "commands.md"]
+    return sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *docs, *SOURCE.rglob("*.md")])
+
+
+@pytest.mark.parametrize("path", pages(), ids=lambda path: path.stem)
+def test_what_a_page_advises_exists(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    commands = [
+        Advice(f"{path.name}:{number}", f"`{command}`", is_remedy=False)
+        for number, line in enumerate(lines, start=1)
+        for command in [*IN_BACKTICKS.findall(line), *AT_START.findall(line)]
+    ]
+    wrong = [f"{found.place}: {fault}" for found in commands for fault in faults(found)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_pages_are_searched_for_commands() -> None:
+    text = "Use `bridle run --max-cost 3`.\nbridle status\n  $ bridle-agent auth login\nsee bridle for more"
+    found = [
+        command for line in text.splitlines() for command in (*IN_BACKTICKS.findall(line), *AT_START.findall(line))
+    ]
+    assert found == ["bridle run --max-cost 3", "bridle status", "bridle-agent auth login"]
 
 
 @pytest.mark.parametrize(
