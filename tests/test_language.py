@@ -46,6 +46,10 @@ EXEMPT = ("src/bridle/ground/price_list.py",)
 ALLOWED = re.compile(r"# language: \S|<!-- language: \S")
 
 
+# Before the text of a line: its indent, and the mark of a comment, a list or a quotation.
+_MARGIN = re.compile(r"^[\s#*>-]+")
+
+
 class Use(NamedTuple):
     """A word that may not be used, and where it is."""
 
@@ -56,11 +60,13 @@ class Use(NamedTuple):
 
 def uses(text: str, place: str) -> Iterator[Use]:
     """Yield each use of a listed word that has no reason on its line."""
-    for number, line in enumerate(text.splitlines(), start=1):
+    lines = text.splitlines()
+    for number, (line, after) in enumerate(zip(lines, [*lines[1:], ""], strict=True), start=1):
         if ALLOWED.search(line):
             continue
+        both = f"{line.rstrip()} {_MARGIN.sub('', after)}"  # a phrase may continue on the next line
         for pattern, instead in _PATTERNS:
-            if found := pattern.search(line):
+            if (found := pattern.search(both)) and found.start() <= len(line.rstrip()):
                 yield Use(f"{place}:{number}", found[0], instead)
 
 
@@ -90,6 +96,7 @@ def test_no_listed_word_is_used(path: Path) -> None:
         ('raise UsageError(f"{text!r} is none")', "is none"),
         ("`bridle resume` goes on where it was", "goes on"),
         ("The agent's last words are kept.", "last words"),
+        ("# The run waits, and then it goes\n# on where it was.", "goes on"),
     ],
 )
 def test_a_listed_word_is_found_with_its_line(line: str, word: str) -> None:

@@ -64,13 +64,19 @@ def _text(node: ast.AST) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
+def command_of(name: str) -> LightCommand | click.Command:
+    """Return a command of `bridle` that is built."""
+    module = command_table.COMMANDS[name].module
+    assert module is not None
+    command: LightCommand | click.Command = importlib.import_module(module).command
+    return command
+
+
 def options(name: str) -> set[str]:
     """Return the options of a command of `bridle`."""
-    module = command_table.COMMANDS[name].module
-    command = importlib.import_module(module).command if module is not None else None
+    command = command_of(name)
     if isinstance(command, LightCommand):
         return set(command.options)
-    assert isinstance(command, click.Command)
     commands = [command, *(command.commands.values() if isinstance(command, click.Group) else ())]
     return {
         option for one in commands for parameter in one.params for option in parameter.opts + parameter.secondary_opts
@@ -91,11 +97,15 @@ def faults(found: Advice) -> list[str]:
 
 
 def _command_faults(name: str, rest: str) -> list[str]:
-    command = command_table.COMMANDS.get(name.rstrip(":"))
+    name = name.rstrip(":")
+    command = command_table.COMMANDS.get(name)
     if command is None:
         return [f"there is no command `bridle {name}`"]
     if command.module is None:
         return [f"`bridle {name}` is not built"]
+    group, word = command_of(name), (rest.split() or [""])[0]
+    if isinstance(group, click.Group) and re.fullmatch(r"[a-z]+", word) and word not in group.commands:
+        return [f"there is no command `bridle {name} {word}`"]
     return [f"`bridle {name}` has no flag {flag}" for flag in FLAG.findall(rest) if flag not in options(name)]
 
 
@@ -149,6 +159,7 @@ def test_the_pages_are_searched_for_commands() -> None:
         ("Then: bridle resume --auth key", "`bridle resume` has no flag --auth"),
         ("Use --agent or --unheard-of.", "no command has the flag --unheard-of"),
         ("Run `bridle-agent login`.", "there is no command `bridle-agent login`"),
+        ("Run `bridle plugin setup`.", "there is no command `bridle plugin setup`"),
         ("See `bridle export last`.", "`bridle export` is not built"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What an agent may not change is put back, what it may change stays, and what a person should know is told."""
+"""Protected files are restored, permitted changes stay, and other suspicious changes are reported."""
 
 from __future__ import annotations
 
