@@ -63,6 +63,8 @@ ABOUT_RUN = [
     (RunFacts(state="waiting", kinds=["agent"], stops=48), (), CONTINUE_LOOP),
     (RunFacts(state="waiting", kinds=["agent"], stops=49), (), NO_PROGRESS),
     (RunFacts(state="created", stops=500), (), NO_PROGRESS),
+    (RunFacts(state="waiting", kinds=["sleep"], stops=500, sleeps_until=NOW, seconds_left=1), (), CONTINUE_LOOP),
+    (RunFacts(state="waiting", kinds=["sleep"], stops=500, sleeps_until=NOW), (), NO_PROGRESS),
     (RunFacts(state="completed", proof="p", stops=500), ("p",), COMPLETION_PROOF_MATCHED),
     (RunFacts(state="waiting", kinds=["breakpoint"], stops=500), (), BREAKPOINT_WAITING),
 ]

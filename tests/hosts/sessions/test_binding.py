@@ -334,12 +334,6 @@ def test_the_host_is_found_by_its_variables(place: SessionFolder) -> None:
     assert FileReader(place.runs / "new").metadata().harness == "codex"
 
 
-def test_a_run_where_the_hooks_would_not_look_for_it_is_reported(place: SessionFolder) -> None:
-    done = bind(place, "--runs-dir", "elsewhere")
-    assert "BABYSITTER_RUNS_DIR" in done.document["session"]["warnings"][0]
-    assert (place.folder / "elsewhere" / "new" / "run.json").exists()
-
-
 # both, or neither
 
 # Dies when the run has its name (`made`), when the session file is about to be written, or when it has been.

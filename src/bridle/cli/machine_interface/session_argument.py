@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import sys
 
-from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments, Option
+from bridle.cli.machine_interface.light_command import Arguments, Option
 from bridle.errors import RunIdMissing, SessionFileUnusable, SessionIdMissing, SessionNotFound, UsageError
 from bridle.ground import ids
 from bridle.ground.light.abc_names import Callable
 from bridle.ground.light.quick_path import Path
 from bridle.hosts import adapters
 from bridle.hosts.adapters import Adapter, Identity
-from bridle.hosts.sessions import session_file
+from bridle.hosts.sessions import binding_record, session_file
 from bridle.hosts.sessions.session import NUMBER_LIMIT, Session, SessionFile
-from bridle.journal.stores.find_run import runs_folder
 
 SESSION_ID = Option("--session-id", "The session of the host (default: from the environment).", value="ID")
 STATE_DIR = Option(
@@ -75,7 +74,8 @@ def session_file_for(args: Arguments, adapter: Adapter, session_id: str) -> Path
         )
     folders = adapter.resolve_state_dirs(args.text(STATE_DIR.name), args.text(PLUGIN_ROOT.name), None, os.environ)
     paths = [session_file.path_of(folder, session_id) for folder in folders]
-    existing = [path for path in paths if os.path.lexists(path)]
+    record = None if args.text(STATE_DIR.name) else binding_record.read(session_id, os.environ)
+    existing = [path for path in (*paths, *([record.path] if record else ())) if os.path.lexists(path)]
     # The Stop hook uses the file that is bound to a run, wherever it is; so must every command.
     return next((path for path in existing if _has_run(path)), (existing or paths)[0])
 
@@ -103,24 +103,6 @@ def _has_run(path: Path) -> bool:
     except SessionFileUnusable:
         return False  # reported when it is read
     return file is not None and file.session.run_id != ""
-
-
-def runs_dir_warning(args: Arguments, runs: Path) -> str | None:
-    """Return a warning if the host's hooks would not find runs in --runs-dir."""
-    usual = runs_folder(None, os.environ)
-    if not args.has(RUNS_DIR.name) or runs == usual:
-        return None
-    return (
-        f"the host's hooks look for runs in {usual}, but this run is in {runs}. "
-        "Start the host with $BABYSITTER_RUNS_DIR set to that folder."
-    )
-
-
-def warn_of_runs_dir(args: Arguments, runs: Path) -> None:
-    """Warn if the hooks would not find the run: they would not hold the session."""
-    warning = runs_dir_warning(args, runs)
-    if warning is not None:
-        warn(warning)
 
 
 def required_run_id(args: Arguments) -> str:

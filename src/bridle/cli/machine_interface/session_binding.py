@@ -11,7 +11,6 @@ from bridle.cli.machine_interface.session_argument import (
     SESSION_ID,
     inherited_warning,
     iteration_limit,
-    runs_dir_warning,
     session_file_for,
     warn,
 )
@@ -21,7 +20,7 @@ from bridle.hosts import adapters
 from bridle.hosts.adapters import Adapter, Identity
 from bridle.hosts.sessions import session_file
 from bridle.hosts.sessions.binding import BindRequest
-from bridle.hosts.sessions.session import moment
+from bridle.hosts.sessions.session import SessionFile, moment
 
 
 class SessionBinding:
@@ -44,8 +43,14 @@ class SessionBinding:
         self.request = request
         """None if no session can be bound."""
         self.refusal = refusal
-        """Why no session can be bound."""
+        """Why no session can be bound, or why the Stop hook will not block for a bound one."""
         self.warnings: list[str] = []
+
+    def check(self, file: SessionFile) -> None:
+        """Refuse to report a session as bound that will not be held."""
+        if file.session.is_spent:
+            limit = file.session.max_iterations
+            self.refusal = f"{file.path} has reached its limit of {limit} iterations; pass a larger --max-iterations"
 
 
 def requested_binding(args: Arguments, runs: Path, run_id: str, prompt: str | None) -> SessionBinding | None:
@@ -79,11 +84,11 @@ def _of_host(args: Arguments, adapter: Adapter, runs: Path, run_id: str, prompt:
         max_iterations=iteration_limit(args),
     )
     binding = SessionBinding(adapter.name, identity.session_id, identity=identity, request=request)
-    binding.warnings.extend(_warnings(args, adapter, identity, request))
+    binding.warnings.extend(_warnings(adapter, identity, request))
     return binding
 
 
-def _warnings(args: Arguments, adapter: Adapter, identity: Identity, request: BindRequest) -> list[str]:
+def _warnings(adapter: Adapter, identity: Identity, request: BindRequest) -> list[str]:
     """List what may keep the host's Stop hook from holding the bound session."""
     warnings = []
     own = os.environ.get(adapter.session_variables[0])
@@ -94,8 +99,6 @@ def _warnings(args: Arguments, adapter: Adapter, identity: Identity, request: Bi
             f"the host's session is {own!a}, but --session-id is {identity.session_id!a}; "
             "the run is bound to the latter"
         )
-    elsewhere = runs_dir_warning(args, request.runs)
-    warnings += [elsewhere] if elsewhere is not None else []
     file = session_file.read(request.path)
     return [*warnings, *(f"{request.path}: {fault}; the file is rewritten" for fault in (file.faults if file else ()))]
 
@@ -112,8 +115,9 @@ def binding_document(binding: SessionBinding) -> dict[str, object]:
         "harness": binding.harness,
         "sessionId": binding.session_id,
         "stateFile": str(binding.request.path),
-        "bound": True,
+        "bound": binding.refusal is None,
         "sessionIdFrom": binding.identity.source,
+        **({"error": binding.refusal} if binding.refusal is not None else {}),
     }
     return document | ({"warnings": binding.warnings} if binding.warnings else {})
 

@@ -120,7 +120,6 @@ def respond(hook: Hook, call: HookCall) -> int:
 
 def read_stdin(fd: int = 0) -> bytes:
     """Read the host's payload within the limits; a terminal is not read."""
-    from select import select
     from time import monotonic
 
     parts: list[bytes] = []
@@ -128,10 +127,14 @@ def read_stdin(fd: int = 0) -> bytes:
     try:
         if os.isatty(fd):
             return b""
+        os.set_blocking(fd, False)
         while size <= PAYLOAD_LIMIT_BYTES:
-            if not select([fd], [], [], max(0.0, deadline - monotonic()))[0]:
+            try:
+                part = os.read(fd, 1024 * 1024)
+            except BlockingIOError:
+                if _wait_for_input(fd, deadline - monotonic()):
+                    continue
                 break
-            part = os.read(fd, 1024 * 1024)
             if not part:
                 break
             parts.append(part)
@@ -139,6 +142,12 @@ def read_stdin(fd: int = 0) -> bytes:
     except (OSError, ValueError):
         pass  # closed, or a folder: an empty payload
     return b"".join(parts)  # a payload that was cut at the limit is not valid JSON, and reported as that
+
+
+def _wait_for_input(fd: int, seconds: float) -> bool:
+    from select import select  # a shared library; mostly the whole payload is there when Python has started
+
+    return bool(select([fd], [], [], max(0.0, seconds))[0])
 
 
 def _parse(arguments: list[str]) -> dict[str, str]:

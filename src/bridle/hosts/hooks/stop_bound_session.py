@@ -8,28 +8,36 @@ import time
 from bridle.errors import DiskError, Error
 from bridle.ground.light.abc_names import Mapping, Sequence
 from bridle.ground.light.moments import iso
-from bridle.hosts.hooks.find_session_run import find_session_run
+from bridle.ground.light.quick_path import Path
 from bridle.hosts.hooks.hook_protocol import STOP_HOLDER, Answer, HookCall, Payload, approve, file_warnings
 from bridle.hosts.hooks.stop_rules import (
     APPROVE,
     NO_PROGRESS_STOPS,
     RUN_STATE_UNKNOWN,
+    SESSION_INACTIVE,
+    SLEEP,
     RunFacts,
     Verdict,
     about_run,
     before_run,
     promise_in,
+    waits_for_sleep,
 )
-from bridle.hosts.sessions import session_file
+from bridle.hosts.sessions import binding_record, session_file
+from bridle.hosts.sessions.binding_record import BindingRecord, find_session_run
 from bridle.hosts.sessions.session import Session, SessionFile
 from bridle.journal.format.entries import STOP_HOOK_INVOKED
 from bridle.journal.format.key_order import text_order
+from bridle.journal.format.state import Position
 from bridle.journal.stores.file_store import FileStore, FileWriter
 
 NO_PROGRESS_VARIABLE = "BRIDLE_NO_PROGRESS_STOPS"
 
 # Claude Code waits a minute for its hooks. A process that holds a run's lock for ten seconds is stuck.
 RUN_WAIT_SECONDS = 10.0
+
+# The year 10000; a sleep cannot end later.
+TIME_LIMIT_MS = 253_402_300_800_000
 
 
 class BoundStop:
@@ -45,8 +53,13 @@ class BoundStop:
     def answer(self) -> Answer:
         """Decide while session and run are locked."""
         call, run_id = self._call, self._file.session.run_id
+        record = binding_record.read(self._session_id, call.environ)
+        if record is not None and not record.is_of(run_id):
+            record = None
+        if record is not None and record.is_inactivity_noted and not self._file.session.active:
+            return approve(*file_warnings(self._file))
         try:
-            store = FileStore(find_session_run(run_id, call.runs_dir, self._payload.cwd, call.environ))
+            store = FileStore(find_session_run(run_id, call.runs_dir, self._payload.cwd, call.environ, record))
             # Read before locking: a run that cannot be read stays unchanged, without even a lock file.
             store.position()
             promises = self._promises()
@@ -65,12 +78,11 @@ class BoundStop:
         file = session_file.read(self._file.path)
         if file is None or file.session.run_id != self._file.session.run_id:
             return approve("the session was bound to another run during its Stop hook; it may stop this time")
-        verdict, run = before_run(file.session), None
+        verdict, run, now = before_run(file.session), None, time.time_ns()
         if verdict is None:
             limit = no_progress_stops(self._call.environ)
-            run = _run_facts(store, writer, limit)
+            run = _run_facts(store, writer, limit, now)
             verdict = about_run(run, promises, no_progress_stops=limit)
-        now = time.time_ns()
         session = verdict.applied(file.session, session_file.moment(now))
         # Written before the journal: if the file cannot be written, no entry claims that the stop was blocked.
         if session is not file.session:
@@ -81,9 +93,19 @@ class BoundStop:
             if session is not file.session:
                 session_file.write(file)
             raise
+        if verdict.reason == SESSION_INACTIVE:
+            self._note_inactivity(store.run)
         if run is None or verdict.decision == APPROVE:
             return approve(*file_warnings(file))
         return Answer(self._block(file, session, run, str(store.run)), file_warnings(file))
+
+    def _note_inactivity(self, run: Path) -> None:
+        """Record that the journal has the entry: later stops of the session add none."""
+        record = BindingRecord(self._file.path, run, is_inactivity_noted=True)
+        try:
+            binding_record.write(self._session_id, record, self._call.environ)
+        except DiskError:
+            pass  # the next stop adds another entry
 
     def _entry_data(
         self, session: Session, verdict: Verdict, run: RunFacts | None, promises: Sequence[str], now: str
@@ -139,22 +161,44 @@ def no_progress_stops(environ: Mapping[str, str]) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else NO_PROGRESS_STOPS
 
 
-def _run_facts(store: FileStore, writer: FileWriter, limit: int) -> RunFacts:
+def _run_facts(store: FileStore, writer: FileWriter, limit: int, now: int) -> RunFacts:
     position, metadata = writer.position, store.metadata()
+    kinds = sorted(position.pending_by_kind(), key=text_order)
+    wakes_ms = _wake_time(store, position) if waits_for_sleep(kinds, is_interactive=metadata.is_interactive) else None
+    sleeps_until = iso(wakes_ms * 1_000_000) if wakes_ms is not None else ""
+    left_ms = max(0, wakes_ms - now // 1_000_000) if wakes_ms is not None else 0
     stops = position.stops
     if 0 < limit <= stops + 1:
-        stops = _blocked_in_a_row(store, position.seq, stops)
+        stops = _blocked_in_a_row(store, position.seq, stops, sleeps_until)
     return RunFacts(
         state=position.state,
-        kinds=sorted(position.pending_by_kind(), key=text_order),
+        kinds=kinds,
         stops=stops,
         proof=metadata.completion_proof,
         is_interactive=metadata.is_interactive,
+        sleeps_until=sleeps_until,
+        seconds_left=-(-left_ms // 1000),
     )
 
 
-def _blocked_in_a_row(store: FileStore, seq: int, stops: int) -> int:
-    """Return how many of the last stops were blocked since one was approved: that one was not a runaway."""
-    decisions = [entry.data.get("decision") for entry in store.entries(after=seq - stops)]
-    decisions.reverse()
-    return decisions.index(APPROVE) if APPROVE in decisions else stops
+def _wake_time(store: FileStore, position: Position) -> int | None:
+    """Return when the first of the pending sleeps ends, in milliseconds since the epoch; None if no task says it."""
+    times = []
+    for effect_id, effect in position.pending.items():
+        try:
+            time_ms = store.task(effect_id).sleep_until_ms if effect.kind == SLEEP else None
+        except Error:
+            continue  # the time is only information: a stop is decided without it
+        if time_ms is not None and 0 <= time_ms < TIME_LIMIT_MS:
+            times.append(time_ms)
+    return min(times, default=None)
+
+
+def _blocked_in_a_row(store: FileStore, seq: int, stops: int, sleeps_until: str) -> int:
+    """Return how many of the last stops were blocked, since one was approved (not a runaway) or the run slept."""
+    entries = list(store.entries(after=seq - stops))
+    entries.reverse()
+    for count, entry in enumerate(entries):
+        if entry.data.get("decision") == APPROVE or entry.recorded_at < sleeps_until:
+            return count
+    return stops

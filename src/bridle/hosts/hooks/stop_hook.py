@@ -7,7 +7,9 @@ a run that cannot be read blocks nothing.
 
 from __future__ import annotations
 
-from bridle.ground.light.abc_names import Sequence
+import os
+
+from bridle.ground.light.abc_names import Mapping, Sequence
 from bridle.ground.light.quick_path import Path
 from bridle.hosts.hooks.hook_protocol import STOP_HOLDER, Answer, HookCall, approve, file_warnings, read_payload
 from bridle.hosts.sessions import session_file
@@ -24,7 +26,7 @@ def answer(call: HookCall) -> Answer:
     if payload.session_id is None:
         return approve("the Stop hook's payload has no session_id; the session may stop")
     folders = call.adapter.resolve_state_dirs(call.state_dir, call.plugin_root, payload.cwd, call.environ)
-    file = _find_session(folders, payload.session_id)
+    file = _find_session(folders, payload.session_id, call.environ)
     if file is None:
         return approve()
     if file.session.run_id:
@@ -36,8 +38,18 @@ def answer(call: HookCall) -> Answer:
     return Answer(None, file_warnings(file))
 
 
-def _find_session(folders: Sequence[Path], session_id: str) -> SessionFile | None:
+def _find_session(folders: Sequence[Path], session_id: str, environ: Mapping[str, str]) -> SessionFile | None:
     """Return the first of the session's files that has a run, else the first one."""
-    candidates = (session_file.read(session_file.path_of(folder, session_id)) for folder in folders)
-    files = [file for file in candidates if file is not None]
-    return next((file for file in files if file.session.run_id), files[0] if files else None)
+    first = None
+    for folder in folders:
+        file = session_file.read(session_file.path_of(folder, session_id))
+        if file is not None and file.session.run_id:
+            return file
+        first = first or file
+    if not os.path.lexists(session_file.record_path(session_id, environ)):
+        return first
+    from bridle.hosts.sessions import binding_record  # few sessions are bound
+
+    record = binding_record.read(session_id, environ)  # the session has left the folder of its file
+    file = session_file.read(record.path) if record is not None else None
+    return file if file is not None and file.session.run_id else first

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from bridle.ground.light.abc_names import Sequence
 from bridle.ground.light.shell_word import shell_word
-from bridle.hosts.hooks.stop_rules import BREAKPOINT, CLOSING, OPENING, RunFacts
+from bridle.hosts.hooks.stop_rules import BREAKPOINT, CLOSING, OPENING, SLEEP, RunFacts
 from bridle.hosts.sessions.session import Session
 from bridle.journal.format.state import COMPLETED, FAILED, WAITING
 
-SLEEP = "sleep"
 UNLIMITED = "unlimited"
 
 # Enough for a whole specification; more than this would fill the agent's context at each stop.
 PROMPT_LIMIT_CHARACTERS = 200_000
+
+# Hosts end a command after a minute or two unless the agent asks for more.
+WAIT_LIMIT_SECONDS = 60
 
 
 def block(
@@ -57,7 +59,7 @@ def _instructions(run: RunFacts, program: str, folder: str) -> str:
 
 def _pending_instructions(run: RunFacts, pending: str, program: str, folder: str) -> str:
     if set(run.kinds) == {SLEEP}:
-        return "Nothing can be done before its time: wait with a command such as `sleep 60`."
+        return _sleep_instructions(run)
     post = f"post each result with `{program} task:post {folder} EFFECT --status ok --value FILE --json`"
     text = f"{pending} lists the pending effects: execute each of them and {post}."
     if BREAKPOINT in run.kinds:
@@ -66,4 +68,12 @@ def _pending_instructions(run: RunFacts, pending: str, program: str, folder: str
             if run.is_interactive
             else " No user is available to answer a breakpoint: decide it from its task, and post your decision."
         )
-    return text
+    return f"{text} {_sleep_instructions(run)}" if run.sleeps_until else text
+
+
+def _sleep_instructions(run: RunFacts) -> str:
+    if run.sleeps_until and not run.seconds_left:
+        return f"The sleep ended at {run.sleeps_until}."
+    until = f" until {run.sleeps_until}" if run.sleeps_until else ""
+    seconds = min(run.seconds_left or WAIT_LIMIT_SECONDS, WAIT_LIMIT_SECONDS)
+    return f"The run sleeps{until}, and nothing can be done before: wait with a command such as `sleep {seconds}`."

@@ -19,6 +19,7 @@ SESSION_INACTIVE = "session_inactive"
 NO_PROGRESS = "no_progress"
 
 BREAKPOINT = "breakpoint"
+SLEEP = "sleep"
 
 # The promise tag, in which an agent prints the completion proof of its run.
 OPENING = "<promise>"
@@ -31,20 +32,32 @@ NO_PROGRESS_STOPS = 50
 class RunFacts:
     """The state of the run that a session is bound to."""
 
-    __slots__ = ("is_interactive", "kinds", "proof", "state", "stops")
+    __slots__ = ("is_interactive", "kinds", "proof", "seconds_left", "sleeps_until", "state", "stops")
 
     def __init__(
-        self, *, state: str, kinds: Sequence[str] = (), stops: int = 0, proof: str = "", is_interactive: bool = True
+        self,
+        *,
+        state: str,
+        kinds: Sequence[str] = (),
+        stops: int = 0,
+        proof: str = "",
+        is_interactive: bool = True,
+        sleeps_until: str = "",
+        seconds_left: int = 0,
     ) -> None:
         self.state = state
         self.kinds = tuple(kinds)
         """The kinds of the pending effects, sorted."""
         self.stops = stops
-        """How many stops the journal ends with, without another entry between them."""
+        """How many stops the journal ends with, without another entry between them and after the end of a sleep."""
         self.proof = proof
         """The proof that the run has completed."""
         self.is_interactive = is_interactive
         """Whether a user answers the breakpoints."""
+        self.sleeps_until = sleeps_until
+        """When the run's sleep ends, if the agent can only wait for it; empty otherwise."""
+        self.seconds_left = seconds_left
+        """The rest of that sleep; 0 if its time has come."""
 
 
 class Verdict:
@@ -83,9 +96,15 @@ def about_run(run: RunFacts, promises: Sequence[str], *, no_progress_stops: int 
         return Verdict(SESSION_INACTIVE)  # final, and without a proof
     if run.state == WAITING and run.is_interactive and set(run.kinds) == {BREAKPOINT}:
         return Verdict(BREAKPOINT_WAITING)
-    if 0 < no_progress_stops <= run.stops + 1:  # this stop counts too
+    # This stop counts too, but not while the run sleeps: no agent could make progress then.
+    if not run.seconds_left and 0 < no_progress_stops <= run.stops + 1:
         return Verdict(NO_PROGRESS)
     return Verdict(CONTINUE_LOOP)
+
+
+def waits_for_sleep(kinds: Sequence[str], *, is_interactive: bool) -> bool:
+    """Return whether an agent can only wait for a sleep; the user answers the breakpoints of an interactive run."""
+    return SLEEP in kinds and all(kind == SLEEP or (is_interactive and kind == BREAKPOINT) for kind in kinds)
 
 
 def promise_in(text: str) -> str | None:

@@ -6,11 +6,13 @@ process that is killed in between leaves a complete run without a session; a ses
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from bridle.errors import Error, RunAssociated, RunStillActive
 from bridle.ground.light.quick_path import Path
-from bridle.hosts.sessions import session_file
+from bridle.hosts.sessions import binding_record, session_file
+from bridle.hosts.sessions.binding_record import BindingRecord
 from bridle.hosts.sessions.session import DEFAULT_MAX_ITERATIONS, SessionFile, new_file, new_session
 from bridle.journal.format.state import COMPLETED, FAILED, HALTED
 from bridle.journal.stores.file_reader import FileReader
@@ -64,7 +66,8 @@ def plan(request: BindRequest) -> SessionFile:
     """Return the new session file by what is on disk now; write nothing."""
     file = session_file.read(request.path)
     other = file.session.run_id if file is not None else ""
-    return decide(request, file, state_of(request.runs, other) if other not in ("", request.run_id) else None)
+    is_other = other not in ("", request.run_id)
+    return decide(request, file, state_of(run_of(request.path, other, request.runs)) if is_other else None)
 
 
 def bind(request: BindRequest, create: Callable[[], Path], undo: Callable[[Path], None]) -> Path:
@@ -73,6 +76,7 @@ def bind(request: BindRequest, create: Callable[[], Path], undo: Callable[[Path]
         file = plan(request)
         run = create()
         try:
+            record(request.path, run)
             session_file.write(file)
         except BaseException:
             undo(run)
@@ -80,9 +84,21 @@ def bind(request: BindRequest, create: Callable[[], Path], undo: Callable[[Path]
     return run
 
 
-def state_of(runs: Path, run_id: str) -> str:
-    """Return the state of a run; `unknown` if it is missing or cannot be read. The id must be safe in a path."""
-    reader = FileReader(runs / run_id)
+def record(path: Path, run: Path) -> None:
+    """Record where the file and the run of a session are, so that its Stop hook finds both from any folder."""
+    binding_record.write(path.stem, BindingRecord(path, run), os.environ)
+
+
+def run_of(path: Path, run_id: str, runs: Path) -> Path:
+    """Return the folder of the run that a session is bound to: the recorded one, else the one among these runs."""
+    found = binding_record.read(path.stem, os.environ)
+    is_there = found is not None and found.is_of(run_id) and os.path.isdir(found.run)
+    return found.run if found is not None and is_there else runs / run_id
+
+
+def state_of(run: Path) -> str:
+    """Return the state of a run; `unknown` if it is missing or cannot be read."""
+    reader = FileReader(run)
     try:
         reader.metadata()
         return reader.position().state
@@ -90,13 +106,13 @@ def state_of(runs: Path, run_id: str) -> str:
         return UNKNOWN
 
 
-def refuse_running(runs: Path, run_id: str) -> None:
+def refuse_running(run: Path) -> None:
     """Raise RunStillActive if the run has not ended; a run that cannot be read counts as ended."""
-    if state_of(runs, run_id) not in (*ENDED, UNKNOWN):
+    if state_of(run) not in (*ENDED, UNKNOWN):
         raise RunStillActive(
-            f"the session is bound to run {run_id}, which has not ended",
-            remedy=f"Complete it, or end it with: bridle run:halt {run_id}",
-            payload={"existingRunId": run_id},
+            f"the session is bound to run {run.name}, which has not ended",
+            remedy=f"Complete it, or end it with: bridle run:halt {run}",
+            payload={"existingRunId": run.name},
         )
 
 

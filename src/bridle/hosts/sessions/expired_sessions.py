@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from bridle.errors import SessionFileUnusable
-from bridle.hosts.sessions import session_file
+from bridle.ground import ids
+from bridle.hosts.sessions import binding_record, session_file
 
 _SUFFIX = ".md"
 
@@ -23,13 +24,23 @@ def remove(paths: Iterable[Path], *, before: float) -> int:
     return sum(session_file.delete(path) for path in paths if _is_expired(path, before))
 
 
+def remove_records(environ: Mapping[str, str]) -> None:
+    """Delete the records of sessions whose file does not exist any more."""
+    for name in filter(ids.is_id, _names(session_file.records_folder(environ))):
+        record = binding_record.read(name, environ)
+        if record is not None and not os.path.lexists(record.path):
+            binding_record.remove(name, environ)
+
+
 def _files(folder: Path) -> Iterator[Path]:
+    yield from (folder / name for name in _names(folder) if name.endswith(_SUFFIX))
+
+
+def _names(folder: Path) -> list[str]:
     try:
-        with os.scandir(folder) as entries:
-            names = sorted(entry.name for entry in entries)
+        return sorted(os.listdir(folder))
     except OSError:  # missing, or not readable
-        return
-    yield from (folder / name for name in names if name.endswith(_SUFFIX))
+        return []
 
 
 def _is_expired(path: Path, before: float) -> bool:

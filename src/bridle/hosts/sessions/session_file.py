@@ -24,6 +24,8 @@ import stat
 
 from bridle.errors import DiskError, SessionFileUnusable, StateFolderMissing
 from bridle.ground import disk, ids
+from bridle.ground.home import FOLDER as HOME_FOLDER
+from bridle.ground.home import find_home
 from bridle.ground.light.abc_names import Callable, Iterator, Mapping
 from bridle.ground.light.quick_path import Path
 from bridle.hosts.sessions.session import (
@@ -56,6 +58,8 @@ __all__ = [
     "parse",
     "path_of",
     "read",
+    "record_path",
+    "records_folder",
     "state_dirs",
     "write",
 ]
@@ -71,11 +75,23 @@ PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
 PLUGIN_STATE = "skills/babysit/state"
 PROJECT_STATE = ".a5c/state"
 SUFFIX = ".md"
+RECORDS = "sessions"
 
 
 def path_of(state_dir: Path, session_id: str) -> Path:
     """Return the path of a session's file; raise a UsageError for an id that is not safe in a path."""
     return state_dir / (ids.check_id(session_id, what="the session id") + SUFFIX)
+
+
+def record_path(session_id: str, environ: Mapping[str, str]) -> Path:
+    """Return the path of the record of a session's binding; see `binding_record`."""
+    return records_folder(environ) / ids.check_id(session_id, what="the session id")
+
+
+def records_folder(environ: Mapping[str, str]) -> Path:
+    """Return the folder of the records of all sessions."""
+    home = find_home(environ) or os.path.join(os.path.expanduser("~"), HOME_FOLDER)
+    return Path(os.path.join(os.path.abspath(home), RECORDS))
 
 
 def state_dirs(

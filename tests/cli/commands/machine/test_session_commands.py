@@ -315,21 +315,6 @@ def test_a_session_is_bound_to_a_run_that_is_not_there_only_with_a_warning(place
     assert "no readable run gone" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["associate", "resume"])
-def test_a_run_where_the_hooks_would_not_look_for_it_is_reported(command: str, place: SessionFolder) -> None:
-    run = place.make_run("r1")
-    place.put(make_session())
-    elsewhere = place.folder / "elsewhere"
-    elsewhere.mkdir()
-    run.rename(elsewhere / "r1")
-    done = place.session(command, "--run-id", "r1", "--runs-dir", elsewhere)
-    assert (done.code, place.file().session.run_id) == (0, "r1")
-    assert "Start the host with $BABYSITTER_RUNS_DIR" in done.stderr
-    place.put(make_session())
-    told = place.session(command, "--run-id", "r1", "--runs-dir", elsewhere, BABYSITTER_RUNS_DIR=str(elsewhere))
-    assert (told.code, told.stderr) == (0, "")
-
-
 @pytest.mark.parametrize("end", ["RUN_COMPLETED", "RUN_FAILED", "RUN_HALTED"])
 def test_a_session_whose_run_has_ended_is_bound_anew_by_force_alone(end: str, place: SessionFolder) -> None:
     place.make_run("old", end=end)

@@ -69,7 +69,7 @@ def _run(args: Arguments) -> int:
     session = requested_binding(args, runs, new.run_id, new.prompt)
     if session is not None and session.request is not None:
         new.harness = session.harness
-        plan(session.request)  # refuse a session that cannot be bound before loading the process
+        session.check(plan(session.request))  # refuse a session that cannot be bound before loading the process
     if args.has("--dry-run"):
         return _plan(args, runs, new, session)
     from bridle.engine.process.load_process import check

@@ -11,11 +11,10 @@ from bridle.cli.machine_interface.session_argument import (
     find_session_file,
     required_run_id,
     warn,
-    warn_of_runs_dir,
 )
 from bridle.errors import RunAssociated
 from bridle.ground.light.quick_path import Path
-from bridle.hosts.sessions.binding import UNKNOWN, refuse_running, state_of
+from bridle.hosts.sessions.binding import UNKNOWN, record, refuse_running, run_of, state_of
 from bridle.hosts.sessions.session import Session, SessionFile
 
 _OPTIONS = (
@@ -30,12 +29,12 @@ def _run(args: Arguments) -> int:
     path, run_id, runs = find_session_file(args), required_run_id(args), runs_dir(args)
 
     def change(file: SessionFile) -> Session:
-        _check(file.session.run_id, runs, is_forced=args.has("--force"))
+        _check(path, file.session.run_id, runs, is_forced=args.has("--force"))
+        record(path, runs / run_id)
         return file.session.changed(run_id=run_id, active=True)
 
     change_session(path, change, holder="session:associate")
-    warn_of_runs_dir(args, runs)
-    if state_of(runs, run_id) == UNKNOWN:
+    if state_of(runs / run_id) == UNKNOWN:
         warn(f"no readable run {run_id} in {runs}; stops are not blocked until there is one")
     if args.has("--json"):
         print_json({"stateFile": str(path), "runId": run_id}, pretty=True)
@@ -44,7 +43,7 @@ def _run(args: Arguments) -> int:
     return 0
 
 
-def _check(other: str, runs: Path, *, is_forced: bool) -> None:
+def _check(path: Path, other: str, runs: Path, *, is_forced: bool) -> None:
     if other and not is_forced:
         raise RunAssociated(
             f"Session already associated with run: {other}",
@@ -52,7 +51,7 @@ def _check(other: str, runs: Path, *, is_forced: bool) -> None:
             payload={"existingRunId": other},
         )
     if other:
-        refuse_running(runs, other)
+        refuse_running(run_of(path, other, runs))
 
 
 command = LightCommand("Bind an existing session to a run.", _run, options=_OPTIONS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from bridle.cli.machine_interface.light_command import Arguments, LightCommand, Option, print_json
@@ -16,7 +17,9 @@ from bridle.errors import SessionExists, SessionFileUnusable
 from bridle.ground import ids
 from bridle.ground.light.quick_path import Path
 from bridle.hosts.sessions import session_file
+from bridle.hosts.sessions.binding import record
 from bridle.hosts.sessions.session import DEFAULT_MAX_ITERATIONS, moment, new_file, new_session
+from bridle.journal.stores.find_run import runs_folder
 
 _OPTIONS = (
     *SESSION_OPTIONS,
@@ -36,6 +39,8 @@ def _run(args: Arguments) -> int:
         run_id=run_id,
         max_iterations=DEFAULT_MAX_ITERATIONS if limit is None else limit,
     )
+    if run_id and not os.path.lexists(path):
+        record(path, runs_folder(None, os.environ) / run_id)
     if not session_file.create(new_file(path, session, args.text("--prompt") or ""), holder="session:init"):
         raise _exists(path)
     document = {

@@ -15,12 +15,11 @@ from bridle.cli.machine_interface.session_argument import (
     iteration_limit,
     required_run_id,
     warn,
-    warn_of_runs_dir,
 )
 from bridle.errors import Error, RunIsCompleted, RunNotFound
 from bridle.ground.light.quick_path import Path
 from bridle.hosts.sessions import session_file
-from bridle.hosts.sessions.binding import UNKNOWN, refuse_running, state_of
+from bridle.hosts.sessions.binding import UNKNOWN, record, refuse_running, run_of, state_of
 from bridle.hosts.sessions.session import DEFAULT_MAX_ITERATIONS, SessionFile, moment, new_file, new_session
 from bridle.journal.format.state import COMPLETED, HALTED
 from bridle.journal.stores.file_reader import FileReader
@@ -32,7 +31,7 @@ def _run(args: Arguments) -> int:
     path, run_id, runs, limit = find_session_file(args), required_run_id(args), runs_dir(args), iteration_limit(args)
     if not os.path.isdir(runs / run_id):
         raise RunNotFound(f"run {run_id} not found in {runs}", remedy="Pass --runs-dir, or another id.")
-    state = state_of(runs, run_id)
+    state = state_of(runs / run_id)
     if state in (COMPLETED, HALTED):
         raise RunIsCompleted(
             f"run {run_id} is {state}: nothing is left to do",
@@ -47,10 +46,10 @@ def _run(args: Arguments) -> int:
 
     def change(current: SessionFile | None) -> SessionFile:
         _check(current, runs, run_id)
+        record(path, runs / run_id)
         return file
 
     session_file.changed(path, change, holder="session:resume")
-    warn_of_runs_dir(args, runs)
     document = {"stateFile": str(path), "runId": run_id, "runState": state, "processId": process_id}
     if args.has("--json"):
         print_json(document, pretty=True)
@@ -73,7 +72,7 @@ def _check(current: SessionFile | None, runs: Path, run_id: str) -> None:
     """Refuse to take a session away from another run that has not ended."""
     if current is None or not current.session.active or current.session.run_id in ("", run_id):
         return
-    refuse_running(runs, current.session.run_id)
+    refuse_running(run_of(current.path, current.session.run_id, runs))
 
 
 def _prompt(run_id: str, process_id: str, state: str, prompt: str) -> str:

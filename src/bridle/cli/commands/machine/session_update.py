@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from bridle.cli.machine_interface.light_command import Arguments, LightCommand, Option, print_json
 from bridle.cli.machine_interface.session_argument import (
     SESSION_OPTIONS,
@@ -11,7 +13,7 @@ from bridle.cli.machine_interface.session_argument import (
 )
 from bridle.errors import UsageError
 from bridle.ground.light.quick_path import Path
-from bridle.hosts.sessions import session_file
+from bridle.hosts.sessions import binding_record, session_file
 from bridle.hosts.sessions.session import NUMBER_LIMIT, Session, SessionFile, is_moment, parse_count, parse_durations
 
 _OPTIONS = (
@@ -42,6 +44,7 @@ def _run(args: Arguments) -> int:
 
 def _delete(args: Arguments, path: Path) -> int:
     is_deleted = session_file.delete(path)
+    binding_record.remove(path.stem, os.environ)
     if args.has("--json"):
         print_json({"success": True, "deleted": is_deleted, "stateFile": str(path)}, pretty=True)
     else:

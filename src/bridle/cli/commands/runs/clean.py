@@ -60,6 +60,8 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
             _confirm(yes=yes, as_json=as_json)
             document |= _remove(old, top) | {"sessions": expired_sessions.remove(sessions, before=before)}
             click.echo(f"bridle: removed {_format_counts(document)}", err=True)
+    if not dry_run:
+        expired_sessions.remove_records(os.environ)
     if as_json:
         click.echo(json.dumps(document))
     return 0

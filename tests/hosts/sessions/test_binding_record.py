@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import RunNotFound, UsageError
-from bridle.hosts.hooks.find_session_run import find_session_run
+from bridle.hosts.sessions.binding_record import find_session_run
 
 
 def a_run(folder: Path, runs: str = ".a5c/runs") -> Path:
