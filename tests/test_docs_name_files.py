@@ -52,6 +52,14 @@ def test_the_names_after_a_file_are_in_it() -> None:
     assert wrong == []
 
 
+def test_the_names_in_how_to_add_an_event_exist() -> None:
+    text = (ROOT / "docs" / "how-to-add-an-event.md").read_text(encoding="utf-8")
+    source = "".join(path.read_text(encoding="utf-8") for path in (PACKAGE / "wire").rglob("*.py"))
+    named = sorted(set(re.findall(r"`(\w+)`", text)))
+    assert named
+    assert [name for name in named if not re.search(rf"\b{name}\b", source)] == []
+
+
 def test_thirty_changes_are_described() -> None:
     rows = re.findall(r"^\| (?!change \||---)", CHANGES.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(rows) >= 30

@@ -393,7 +393,7 @@ def test_a_full_disk_is_reported_to_the_client_and_the_owner() -> None:
             assert reply.status == 500
             assert "cannot record" in stage.problems[0]
             async with asyncio.timeout(PATIENCE_SECONDS):
-                return await stage.broken()
+                return await stage.wait_for_failure()
 
     assert "No space left" in asyncio.run(play()).message
 

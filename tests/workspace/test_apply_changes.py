@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bridle.workspace import apply_changes, snapshot, worktree
-from bridle.workspace.apply_changes import PlannedMerge, Resumed
+from bridle.workspace.apply_changes import PlannedMerge, ResumedMerge
 from bridle.workspace.git import Git
 from bridle.workspace.merge import Conflicts
 from tests.workspace.fixtures.repositories import git, index, make_repository, read_tree, write
@@ -177,7 +177,7 @@ def test_a_join_that_was_killed_half_way_is_finished(tmp_path: Path, done: int) 
     assert finished is not None
     assert finished.before is not None
     assert git(repo.folder, "show", f"{finished.before.ref}:many/10.txt") == str(changes["many/10.txt"])[:17]
-    assert asyncio.run(apply_changes.resume(repo, found)) == Resumed(None), "doing it twice is fine"
+    assert asyncio.run(apply_changes.resume(repo, found)) == ResumedMerge(None), "doing it twice is fine"
     assert read_tree(repo.folder)["many/00.txt"][1] == str(changes["many/00.txt"]).encode()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from bridle.errors import GitError, UsageError
 from bridle.workspace import worktree
-from bridle.workspace.commit import commit, message
+from bridle.workspace.commit import commit, format_message
 from bridle.workspace.git import Git, check_branch
 from bridle.workspace.merge import Conflicts, merged_tree
 from tests.workspace.fixtures.repositories import git, make_repository, read_tree, write
@@ -24,7 +24,7 @@ def test_a_commit_has_everything_and_its_trailers(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "r")
     write(repo.folder, {"a.txt": "changed\n", "new/file": "n", "ignored/x": "i"})
     (repo.folder / "sub/b.txt").unlink()
-    text = message(
+    text = format_message(
         "Add\na thing", "Body: with a colon\n\n# not a comment", {"Bridle-Run": "r-1", "Bridle-Cost": "0.1 USD"}
     )
     made = asyncio.run(commit(repo, text))
@@ -39,11 +39,11 @@ def test_a_commit_has_everything_and_its_trailers(tmp_path: Path) -> None:
 def test_a_value_cannot_forge_another_trailer(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "r")
     write(repo.folder, {"a.txt": "x"})
-    made = asyncio.run(commit(repo, message("s", "", {"Bridle-Task": "t\nBridle-Checks: 9 passed"})))
+    made = asyncio.run(commit(repo, format_message("s", "", {"Bridle-Task": "t\nBridle-Checks: 9 passed"})))
     assert made is not None
     assert trailers(repo.folder) == ["Bridle-Task: t Bridle-Checks: 9 passed"]
     with pytest.raises(UsageError):
-        message("s", "", {"two words": "x"})
+        format_message("s", "", {"two words": "x"})
 
 
 def test_no_hook_runs_and_no_user_is_asked(tmp_path: Path) -> None:
@@ -106,14 +106,14 @@ def test_worktrees_come_and_go_and_those_of_others_stay(tmp_path: Path) -> None:
     one = asyncio.run(worktree.add(repo, "effect-1", branch="bridle/effect-1"))
     two = asyncio.run(worktree.add(repo, "effect-2"))
     assert read_tree(one.folder) == read_tree(repo.folder)
-    assert [(each.name, each.branch) for each in asyncio.run(worktree.ours(repo))] == [
+    assert [(each.name, each.branch) for each in asyncio.run(worktree.list_worktrees(repo))] == [
         ("effect-1", "bridle/effect-1"),
         ("effect-2", None),
     ]
     write(one.folder, {"dirty": "x"})
     asyncio.run(worktree.remove(repo, one))
     asyncio.run(worktree.remove(repo, two))
-    assert asyncio.run(worktree.ours(repo)) == []
+    assert asyncio.run(worktree.list_worktrees(repo)) == []
     assert not one.folder.exists()
     assert (tmp_path / "mine/a.txt").exists()
     with pytest.raises(UsageError, match="not a worktree of Bridle"):
@@ -135,7 +135,7 @@ def test_a_worktree_for_an_agent_is_in_the_working_copy_and_git_does_not_see_it(
     made = asyncio.run(worktree.add(repo, "effect-1", is_for_an_agent=True))
     assert made.folder == (repo.folder / ".ralph/worktrees/effect-1").resolve()
     assert git(repo.folder, "status", "--porcelain") == ""
-    assert [one.name for one in asyncio.run(worktree.ours(repo))] == ["effect-1"]
+    assert [one.name for one in asyncio.run(worktree.list_worktrees(repo))] == ["effect-1"]
     asyncio.run(worktree.remove(repo, made))
     assert not made.folder.exists()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bridle.workspace import read_git_files, ref_lock, snapshot
-from bridle.workspace.commit import commit, first_parents, list_commits, message
+from bridle.workspace.commit import commit, first_parents, format_message, list_commits
 from bridle.workspace.git import Git
 from tests.workspace.fixtures.repositories import git, make_repository, write
 
@@ -47,7 +47,7 @@ def test_packed_refs_are_found_and_a_loose_one_goes_before_them(tmp_path: Path) 
     git(repo.folder, "pack-refs", "--all")
     assert read_git_files.ref(repo.folder, "refs/heads/other") == first
     write(repo.folder, {"new.txt": "new\n"})
-    second = asyncio.run(commit(repo, message("second")))
+    second = asyncio.run(commit(repo, format_message("second")))
     assert second != first
     assert read_git_files.head(repo.folder) == second
     assert read_git_files.ref(repo.folder, "refs/heads/missing") is None
@@ -74,7 +74,7 @@ def test_a_worktree_has_a_head_of_its_own_and_shares_its_refs(tmp_path: Path) ->
     assert asyncio.run(other.branch()) == "other"
     assert asyncio.run(repo.branch()) == "main"
     write(other.folder, {"w.txt": "w\n"})
-    made = asyncio.run(commit(other, message("there")))
+    made = asyncio.run(commit(other, format_message("there")))
     assert asyncio.run(other.head()) == made == asyncio.run(repo.object("refs/heads/other"))
     assert str(asyncio.run(other.index_path())) == _says(other.folder, "rev-parse", "--git-path", "index")
 
@@ -220,10 +220,10 @@ def test_commits_are_listed_with_their_trailers_and_merges_are_passed_over(tmp_p
     base = _says(repo.folder, "rev-parse", "HEAD")
     assert asyncio.run(list_commits(repo, base)) == []
     write(repo.folder, {"one.txt": "1\n"})
-    one = asyncio.run(commit(repo, message("one", "", {"Bridle-Run": "r", "Bridle-Task": "t"})))
+    one = asyncio.run(commit(repo, format_message("one", "", {"Bridle-Run": "r", "Bridle-Task": "t"})))
     git(repo.folder, "checkout", "-q", "-b", "side", base)
     write(repo.folder, {"side.txt": "s\n"})
-    side = asyncio.run(commit(repo, message("side")))
+    side = asyncio.run(commit(repo, format_message("side")))
     git(repo.folder, "checkout", "-q", "main")
     git(repo.folder, "merge", "-q", "--no-ff", "-m", "merged", "side")
     found = asyncio.run(list_commits(repo, base))

@@ -212,7 +212,7 @@ def read_json(path: Path) -> object | None:
     except (ValueError, RecursionError) as error:
         raise DiskError(
             f"{path} is not valid JSON: {error}",
-            remedy="Replace it with a good copy, or remove it to start anew.",
+            remedy="Replace it with a good copy, or remove it to start again.",
             payload=data[:4096],
         ) from error
     return value

@@ -119,7 +119,7 @@ class Attempt:
             cwd=self.request.cwd,
             environment=self.command.environment,
             token=ids.new_token(),
-            talk=self.command.talk or self.command.stdin_text is not None,
+            has_stdin=self.command.talk or self.command.stdin_text is not None,
         )
         self.started = self._last_byte = clock.monotonic()
         child = await child_process.start(spawn, on_chunk=self.log.write, on_stderr=self.log.write_stderr)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from bridle.errors import ProcessError
-from bridle.ground.children.capture import Captured, capture
+from bridle.ground.children.capture import CapturedOutput, capture
 
 # An .envrc may build a tool chain the first time.
 DIRENV_SECONDS = 60.0
@@ -36,7 +36,7 @@ async def workspace_variables(
         return {}
 
 
-def _parse(captured: Captured) -> dict[str, str | None]:
+def _parse(captured: CapturedOutput) -> dict[str, str | None]:
     if captured.exit_code != 0:
         lines = captured.stderr.decode("utf-8", "replace").strip().splitlines()
         raise ProcessError(lines[-1] if lines else "it failed" if captured.exit_code else "it took too long")

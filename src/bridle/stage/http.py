@@ -21,7 +21,7 @@ MAX_HEADER_BYTES = 64 * 1024
 REQUEST_SECONDS = 60.0
 # Between two requests an agent runs tools for minutes; a client reopens a closed connection.
 IDLE_SECONDS = 600.0
-# A client that reads nothing for so long is gone or hangs; slow readers read something.
+# A client that reads nothing for this long is gone or hangs; a slow reader reads something.
 SEND_SECONDS = 60.0
 # For reading the client's last bytes after an error: unread bytes make the kernel reset the connection, which loses it.
 LINGER_SECONDS = 2.0

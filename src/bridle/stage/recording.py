@@ -16,6 +16,7 @@ MAX_REQUESTS = 10_000
 
 _SECRET_HEADERS = frozenset({"x-api-key", "authorization", "proxy-authorization", "cookie"})
 _MASK = "[masked]"
+_REMEDY = "Choose a file that can be written, on a disk with free space."
 
 
 @dataclass(frozen=True)
@@ -85,9 +86,9 @@ class Recording:
         try:
             written = os.write(file, line)
         except OSError as error:
-            raise DiskError(f"cannot record requests in {self._path}: {error.strerror}") from error
+            raise DiskError(f"cannot record requests in {self._path}: {error.strerror}", remedy=_REMEDY) from error
         if written != len(line):
-            raise DiskError(f"cannot record requests in {self._path}: the disk is full")
+            raise DiskError(f"cannot record requests in {self._path}: the disk is full", remedy=_REMEDY)
 
 
 def _open(path: Path) -> int:
@@ -95,4 +96,4 @@ def _open(path: Path) -> int:
     try:
         return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise DiskError(f"cannot record requests in {path}: {error.strerror}") from error
+        raise DiskError(f"cannot record requests in {path}: {error.strerror}", remedy=_REMEDY) from error

@@ -53,7 +53,10 @@ def _parse(data: bytes | str | Mapping[str, Any]) -> Any:
         text = data if isinstance(data, bytes | str) else json.dumps(data, allow_nan=False)
         encoded = text.encode() if isinstance(text, str) else text
         if len(encoded) > MAX_SCRIPT_BYTES:
-            raise ScriptError(f"the script must be at most {MAX_SCRIPT_BYTES} bytes, got {len(encoded)}")
+            raise ScriptError(
+                f"the script must be at most {MAX_SCRIPT_BYTES} bytes, got {len(encoded)}",
+                remedy="Split it into several scripts.",
+            )
         return msgspec.json.decode(encoded)
     except RecursionError as error:
         raise ScriptError("the script is nested too deeply", remedy=_REMEDY) from error
@@ -88,7 +91,7 @@ def _locate(error: str, raw: Any) -> tuple[str, str]:
 
 
 def _known_keys(path: str, raw: Any) -> str:
-    """Return a list of the keys of an answer or of the script, as text; nothing elsewhere."""
+    """Return the keys of an answer or of the script, as text; empty for any other object."""
     if path and not _ANSWER.fullmatch(path):
         return ""
     holder = raw

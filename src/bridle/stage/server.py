@@ -46,17 +46,19 @@ class Stage:
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
         self._number = 0
-        self._broken: asyncio.Future[DiskError] | None = None
+        self._failure: asyncio.Future[DiskError] | None = None
 
     async def __aenter__(self) -> Self:
         self._recording = Recording(limit=self._kept, path=self._record)
-        self._broken = asyncio.get_running_loop().create_future()
+        self._failure = asyncio.get_running_loop().create_future()
         host, port = self._address
         try:
             self._server = await asyncio.start_server(self._accept, host, port)
         except (OSError, OverflowError) as error:
             self._recording.close()
-            raise UsageError(f"cannot listen on {host} port {port}: {error}") from error
+            raise UsageError(
+                f"cannot listen on {host} port {port}: {error}", remedy="Choose another port; 0 is any free one."
+            ) from error
         return self
 
     async def __aexit__(
@@ -67,8 +69,8 @@ class Stage:
         for task in self._connections:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
-        if self._broken is not None:
-            self._broken.cancel()
+        if self._failure is not None:
+            self._failure.cancel()
         self._recording.close()
 
     @property
@@ -93,18 +95,18 @@ class Stage:
         """The problems so far: an exhausted script, a missing value, bytes that are not HTTP."""
         return self._recording.problems
 
-    async def broken(self) -> DiskError:
-        """Wait until the stage cannot continue and return the reason; forever if there is none."""
-        if self._broken is None:
+    async def wait_for_failure(self) -> DiskError:
+        """Wait until the stage cannot continue, and return the reason."""
+        if self._failure is None:
             raise InternalError("cannot wait for the stage: it is not running")
-        return await asyncio.shield(self._broken)
+        return await asyncio.shield(self._failure)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.create_task(self._serve(Connection(reader, writer, self._limits)))
         self._connections.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._on_connection_end)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _on_connection_end(self, task: asyncio.Task[None]) -> None:
         """Remove a connection; report an unexpected error and keep serving the others."""
         self._connections.discard(task)
         error = None if task.cancelled() else task.exception()
@@ -157,8 +159,8 @@ class Stage:
             self._recording.add(request)
         except DiskError as error:
             self._report_problem(error.message)
-            if self._broken is not None and not self._broken.done():
-                self._broken.set_result(error)
+            if self._failure is not None and not self._failure.done():
+                self._failure.set_result(error)
             return False
         if request.problem is not None:
             self._report_problem(f"{request.method} {request.path}: {request.problem}")

@@ -1,7 +1,7 @@
 """Apply the changes of another working copy to this one, as if they had been made here.
 
 Nothing is committed, no branch moves and the index stays as it is. On a conflict no file is changed. An application
-that was killed half way can be resumed.
+that was killed can be resumed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class PlannedMerge:
 
 
 @dataclass(frozen=True)
-class Resumed:
+class ResumedMerge:
     """A planned merge that is now complete."""
 
     before: Snapshot | None
@@ -68,29 +68,29 @@ async def apply(git: Git, planned: PlannedMerge) -> bool:
     return True
 
 
-async def resume(git: Git, planned: PlannedMerge, *, name: str | None = None) -> Resumed | None:
-    """Complete a merge that may have been killed half way; `name` is for the snapshot of the files before.
+async def resume(git: Git, planned: PlannedMerge, *, name: str | None = None) -> ResumedMerge | None:
+    """Complete a merge that was killed; `name` is for the snapshot of the files before.
 
-    Return None where these files were changed otherwise since: then the merge must be planned anew.
+    Return None where the files were changed since then in another way: the merge must be planned again.
     """
     if await git.head() != planned.head:
         return None
     before = await snapshot.take(git, name=name, why="before a merge was resumed")
-    if not await _is_half_way(git, planned, before.tree):
+    if not await _is_partly_applied(git, planned, before.tree):
         await snapshot.drop(git, before)
         return None
     changed = set(await snapshot.changes(git, planned.ours, planned.tree))
     if changed.isdisjoint(await snapshot.changes(git, before.tree, planned.tree)):
         await snapshot.drop(git, before)
-        return Resumed(None)
+        return ResumedMerge(None)
     for name in await _differing(git, planned, "D"):
         with suppress(OSError):  # gone already, or replaced below
             (git.folder / name).unlink()
     await _write(git, planned.tree, await _differing(git, planned, "d"))
-    return Resumed(before)
+    return ResumedMerge(before)
 
 
-async def _is_half_way(git: Git, planned: PlannedMerge, now: str) -> bool:
+async def _is_partly_applied(git: Git, planned: PlannedMerge, now: str) -> bool:
     """Return whether each file is as before, as planned, or as a kill leaves it: truncated, or missing."""
     changed = set(await snapshot.changes(git, planned.ours, planned.tree))
     touched = changed & set(await snapshot.changes(git, planned.ours, now))

@@ -12,7 +12,7 @@ from bridle.workspace.git import Git
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9-]*\Z")
 
 
-def message(subject: str, body: str = "", trailers: Mapping[str, str] | None = None) -> str:
+def format_message(subject: str, body: str = "", trailers: Mapping[str, str] | None = None) -> str:
     """Return a commit message: subject, body, and the trailers as the last paragraph."""
     first = " ".join(subject.split()) or "(no subject)"
     parts = [first, body.strip(), "\n".join(_trailer(name, value) for name, value in (trailers or {}).items())]

@@ -31,7 +31,7 @@ async def remove_stale(git: Git, ref: str) -> None:
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells one file from the next of the same name; None where there is none."""
+    """Return what distinguishes a file from a later one of the same name; None if it is missing."""
     try:
         facts = path.lstat()
     except OSError:

@@ -25,7 +25,7 @@ K = TypeVar("K")
 
 REFS = "refs/bridle/snapshots/"
 
-# Settings under which git compares the files themselves, whatever shortcuts the repository has configured.
+# Settings under which git compares the files themselves, without the shortcuts that a repository may configure.
 NO_SHORTCUTS = (
     *("-c", "core.fsmonitor=false"),
     *("-c", "core.untrackedCache=false"),

@@ -12,7 +12,7 @@ from bridle.workspace.git import Git, check_branch
 
 # In the git folder: apart from the user's files, and removed with the repository.
 FOLDER = "bridle-worktrees"
-# For agents: they refuse, with good reason, to change files below `.git`. Its .gitignore excludes it.
+# For agents, which refuse to change files below `.git`. Its own .gitignore excludes it.
 AGENTS_FOLDER = Path(".ralph") / "worktrees"
 
 
@@ -45,7 +45,9 @@ async def add(
         raise UsageError(f"the worktree {name!r} already exists", remedy=f"Remove {folder}, or choose another name.")
     commit = await git.object(f"{at}^{{commit}}")
     if commit is None:
-        raise UsageError(f"the start of a worktree must be a commit, got {at!r}")
+        raise UsageError(
+            f"the start of a worktree must be a commit, got {at!r}", remedy="Choose one that `git log` lists."
+        )
     await git.run("worktree", "prune")
     arguments = ["--no-checkout"] if is_empty else []
     if branch is not None and await git.object(f"refs/heads/{check_branch(branch)}") is not None:
@@ -57,7 +59,7 @@ async def add(
     return Worktree(name, folder, branch)
 
 
-async def ours(git: Git) -> list[Worktree]:
+async def list_worktrees(git: Git) -> list[Worktree]:
     """Return the worktrees that Bridle added and that still exist."""
     roots = await _roots(git)
     worktrees: list[Worktree] = []
@@ -74,7 +76,10 @@ async def remove(git: Git, worktree: Worktree) -> None:
     """Remove a worktree with all its files; refuse one that Bridle did not add."""
     ids.check_id(worktree.name, what="worktree")
     if worktree.folder not in [root / worktree.name for root in await _roots(git)]:
-        raise UsageError(f"{worktree.folder} is not a worktree of Bridle; it was not removed")
+        raise UsageError(
+            f"{worktree.folder} is not a worktree of Bridle; it was not removed",
+            remedy="Remove it with `git worktree remove`.",
+        )
     # Also if it does not exist: a git that was killed while adding one leaves it locked.
     await git.run("worktree", "remove", "--force", "--force", str(worktree.folder), accepts=(0, 128))
     if worktree.folder.exists():  # no longer registered

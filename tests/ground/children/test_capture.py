@@ -13,7 +13,7 @@ import pytest
 
 from bridle.errors import DiskError, ProcessError
 from bridle.ground.children import capture as module
-from bridle.ground.children.capture import Captured, capture
+from bridle.ground.children.capture import CapturedOutput, capture
 
 HANG_SECONDS = 60.0
 
@@ -25,7 +25,7 @@ def run(
     stdin: bytes | None = None,
     on_stdout: Callable[[bytes], None] | None = None,
     waits_for_output: bool = True,
-) -> Captured:
+) -> CapturedOutput:
     return asyncio.run(start(script, seconds, stdin, on_stdout, waits_for_output=waits_for_output))
 
 
@@ -36,7 +36,7 @@ async def start(
     on_stdout: Callable[[bytes], None] | None = None,
     *,
     waits_for_output: bool = True,
-) -> Captured:
+) -> CapturedOutput:
     return await capture(
         ("/bin/sh", "-c", script),
         cwd=Path.cwd(),
@@ -61,7 +61,7 @@ def assert_gone(pid: int) -> None:
 
 
 def test_the_output_and_the_exit_code_are_returned() -> None:
-    assert run("cat; echo no >&2; exit 3", stdin=b"yes\n") == Captured(b"yes\n", b"no\n", 3)
+    assert run("cat; echo no >&2; exit 3", stdin=b"yes\n") == CapturedOutput(b"yes\n", b"no\n", 3)
     assert run("cat").stdout == b"", "without stdin a command reads an empty one"
     assert run("kill -9 $$").exit_code == -9
 

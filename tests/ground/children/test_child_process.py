@@ -28,13 +28,13 @@ HANG_SECONDS = 60
 QUICK = StopTimeouts(stdin_seconds=0.2, interrupt_seconds=0.2, terminate_seconds=0.2, descendants_seconds=0.2)
 
 
-def spawn(*argv: str, talk: bool = False, token: str | None = None, **environment: str) -> Spawn:
+def spawn(*argv: str, has_stdin: bool = False, token: str | None = None, **environment: str) -> Spawn:
     variables = {**os.environ, **environment}
-    return Spawn(argv, Path.cwd(), variables, token or new_token(), talk=talk)
+    return Spawn(argv, Path.cwd(), variables, token or new_token(), has_stdin=has_stdin)
 
 
-def python(code: str, *arguments: str, talk: bool = False) -> Spawn:
-    return spawn(sys.executable, "-c", code, *arguments, talk=talk)
+def python(code: str, *arguments: str, has_stdin: bool = False) -> Spawn:
+    return spawn(sys.executable, "-c", code, *arguments, has_stdin=has_stdin)
 
 
 def busy_threads() -> int:
@@ -305,7 +305,7 @@ def test_a_child_that_closes_its_output_and_lives_on_is_read_to_the_end_and_stop
 
 def test_a_child_that_never_reads_its_input_does_not_hang_the_writer() -> None:
     async def story() -> None:
-        child = await child_process.start(spawn("sleep", "600", talk=True))
+        child = await child_process.start(spawn("sleep", "600", has_stdin=True))
         try:
             with pytest.raises(ProcessError, match="has not read its input"):
                 await child.write(b"x" * 1_000_000, limit_seconds=0.2)
@@ -319,7 +319,7 @@ def test_a_child_that_never_reads_its_input_does_not_hang_the_writer() -> None:
 
 def test_stopping_a_child_fails_a_write_that_is_under_way() -> None:
     async def story() -> None:
-        child = await child_process.start(spawn("sh", "-c", "echo up; exec sleep 600", talk=True))
+        child = await child_process.start(spawn("sh", "-c", "echo up; exec sleep 600", has_stdin=True))
         try:
             await line_of(child)
             writing = asyncio.ensure_future(child.write(b"x" * 1_000_000))
@@ -336,7 +336,7 @@ def test_stopping_a_child_fails_a_write_that_is_under_way() -> None:
 
 def test_a_conversation_goes_both_ways_and_ends_with_the_input() -> None:
     async def story() -> None:
-        child = await child_process.start(spawn("cat", talk=True))
+        child = await child_process.start(spawn("cat", has_stdin=True))
         try:
             for message in (b"one\n", b"two\n"):
                 await child.write(message)
@@ -361,7 +361,7 @@ def test_a_conversation_goes_both_ways_and_ends_with_the_input() -> None:
 
 def test_writing_to_a_child_that_has_ended_is_a_process_error() -> None:
     async def story() -> None:
-        child = await child_process.start(spawn("true", talk=True))
+        child = await child_process.start(spawn("true", has_stdin=True))
         try:
             await child.wait(HANG_SECONDS)
             with pytest.raises(ProcessError, match="no longer reads") as caught:
@@ -446,7 +446,7 @@ def test_stop_goes_in_steps_and_a_polite_child_sees_the_first_one() -> None:
     polite = "import sys; print('up', flush=True); sys.stdin.read(); print('eof', flush=True); sys.exit(5)"
 
     async def story() -> None:
-        child = await child_process.start(python(polite, talk=True))
+        child = await child_process.start(python(polite, has_stdin=True))
         try:
             assert await line_of(child) == b"up\n"
             await child.stop(timeouts=StopTimeouts(stdin_seconds=HANG_SECONDS))

@@ -25,7 +25,7 @@ print(size)
 def test_a_slow_reader_of_a_long_message_is_waited_for_as_long_as_it_reads() -> None:
     async def story() -> None:
         argv = (sys.executable, "-c", SLOW_READER)
-        child = await child_process.start(Spawn(argv, Path.cwd(), dict(os.environ), new_token(), talk=True))
+        child = await child_process.start(Spawn(argv, Path.cwd(), dict(os.environ), new_token(), has_stdin=True))
         try:
             async with asyncio.timeout(HANG_SECONDS):
                 # Reading it all takes three seconds, and no single read as long as the limit.

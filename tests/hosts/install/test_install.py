@@ -513,7 +513,7 @@ def test_which_of_several_is_to_be_removed_must_be_given(tmp_path: Path) -> None
 def test_a_chosen_folder_is_forgotten_when_it_is_gone(tmp_path: Path) -> None:
     document(bridle("plugin", "install", "--dir", "p", "--json", cwd=tmp_path))
     home = Path(os.environ["BRIDLE_HOME"])
-    assert locations.listed(home) == [tmp_path / "p"]
+    assert locations.listed_folders(home) == [tmp_path / "p"]
     document(bridle("plugin", "uninstall", "--json", cwd=tmp_path))
     assert not (home / locations.LIST_FILE).exists()
 

@@ -22,7 +22,7 @@ from bridle.errors import AgentError, DiskError, LockHeld, ProcessError
 from bridle.ground.children.capture import capture
 from bridle.ground.home import bridle_home
 from bridle.hosts.install import locations
-from bridle.hosts.install.install import Installed, find_faults, read
+from bridle.hosts.install.install import InstalledPlugin, find_faults, read
 from bridle.hosts.install.render_plugin import block_cap
 from bridle.run.locate import locate
 
@@ -180,7 +180,7 @@ def _plugins(repository: Path, environment: Mapping[str, str]) -> list[Check]:
     return checks or [Check("plugin", NOTE, message, "Install it with `bridle plugin install`.")]
 
 
-def _plugin(plugin: Installed, environment: Mapping[str, str]) -> Check:
+def _plugin(plugin: InstalledPlugin, environment: Mapping[str, str]) -> Check:
     remedy = f"Run `bridle plugin install --dir {shlex.quote(str(plugin.folder))}`."
     problems = find_faults(plugin)
     if problems:

@@ -153,7 +153,7 @@ class AgentWorktrees:
         if git is None:
             return
         await snapshot.clear_indexes(git)
-        stems = {tree.name.rpartition("-")[0] for tree in await worktree.ours(git)}
+        stems = {tree.name.rpartition("-")[0] for tree in await worktree.list_worktrees(git)}
         stems |= {match[1] for name, _ in await _refs(git) if (match := _SNAPSHOT_REF.fullmatch(name))}
         for effect_id in resolved:
             if _stem(effect_id) in stems:
@@ -192,7 +192,7 @@ class AgentWorktrees:
 
     async def _worktrees_of(self, stem: str) -> list[Worktree]:
         git = await self._git()
-        trees = await worktree.ours(git) if git is not None else []
+        trees = await worktree.list_worktrees(git) if git is not None else []
         return [tree for tree in trees if tree.name.rpartition("-")[0] == stem]
 
     async def _git(self) -> Git | None:

@@ -20,7 +20,7 @@ DRAIN_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
-class Captured:
+class CapturedOutput:
     """The output of a command and how it ended."""
 
     stdout: bytes
@@ -41,16 +41,16 @@ async def capture(
     on_stdout: Tap | None = None,
     on_stderr: Tap | None = None,
     waits_for_output: bool = True,
-) -> Captured:
+) -> CapturedOutput:
     """Run a command; at the limit, and when the caller is cancelled, end it with all its descendants.
 
     The callbacks receive each chunk in the reading thread; what they raise ends the command and is raised here.
     With `waits_for_output` the command is over once its pipes are closed, also by its background processes; without,
     as soon as it exits. A command that leaves its stdin unread does not fail for it.
     """
-    collected = _Collected()
+    collected = _StdoutBuffer()
     child = await child_process.start(
-        Spawn(argv, cwd, environment, ids.new_token(), talk=stdin is not None),
+        Spawn(argv, cwd, environment, ids.new_token(), has_stdin=stdin is not None),
         on_chunk=on_stdout or collected.add,
         on_stderr=on_stderr,
     )
@@ -62,14 +62,14 @@ async def capture(
         await child.close()
     if child.tap_error is not None and not isinstance(child.tap_error, _OutputLimit):
         raise child.tap_error
-    return Captured(bytes(collected.data), child.stderr_tail, exit_code)
+    return CapturedOutput(bytes(collected.data), child.stderr_tail, exit_code)
 
 
 class _OutputLimit(Exception):
     """A command printed more than is kept in memory."""
 
 
-class _Collected:
+class _StdoutBuffer:
     """Collects stdout in memory."""
 
     def __init__(self) -> None:

@@ -125,7 +125,7 @@ class Child:
     async def write(self, data: bytes, *, limit_seconds: float = WRITE_LIMIT_SECONDS) -> None:
         """Write to standard input; raise ProcessError where the child does not read it."""
         if self._stdin is None:
-            raise ProcessError("the child was started without a stdin", remedy="Start it with talk=True.")
+            raise ProcessError("the child was started without a stdin", remedy="Start it with has_stdin=True.")
         await self._stdin.write(data, limit_seconds=limit_seconds)
 
     async def close_stdin(self) -> None:

@@ -25,7 +25,7 @@ Tap = Callable[[bytes], None]
 # So that much output on stdout does not delay stderr for long.
 READS_IN_A_ROW = 16
 
-# Measured: larger reads cost more, because memory above 128 KiB is mapped anew for each of them.
+# Measured: larger reads cost more, because memory above 128 KiB is mapped again for each of them.
 READ_BYTES = 64 * 1024
 
 # With the kernel's default of 64 KiB a child that prints much waits for each read. 256 KiB for each of a hundred agents
@@ -41,7 +41,7 @@ STDERR_TAIL_BYTES = 64 * 1024
 # After the child's exit its own bytes are in the pipe. This is for a helper process that exits a little later.
 SILENCE_SECONDS = 2.0
 
-# A background server may print for ever to a pipe that it inherited: that is not the agent's output any more.
+# A background server may print to a pipe that it inherited without end: that is no longer the agent's output.
 CHATTER_SECONDS = 5.0
 
 # A child that writes line by line would wake us for each line. While it prints that much, lines are collected for this

@@ -25,7 +25,7 @@ class Spawn:
     """The whole environment; nothing else is inherited."""
     token: str
     """A token of this child alone: all processes with it are ended with the child."""
-    talk: bool = False
+    has_stdin: bool = False
     """Whether we write to its standard input, which is /dev/null otherwise."""
 
 
@@ -49,7 +49,7 @@ def launch(spawn: Spawn, *, merge: bool = False, keep: Collection[int] = ()) -> 
             list(spawn.argv),
             cwd=spawn.cwd,
             env=_with_token(spawn),
-            stdin=subprocess.PIPE if spawn.talk else subprocess.DEVNULL,
+            stdin=subprocess.PIPE if spawn.has_stdin else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT if merge else subprocess.PIPE,
             bufsize=0,

@@ -27,7 +27,7 @@ _READ_BYTES = 128 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One process. `create_time` only tells it from a later process with the same pid."""
+    """One process. `create_time` only distinguishes it from a later process with the same pid."""
 
     pid: int
     parent: int

@@ -22,7 +22,7 @@ __all__ = ["TOKEN_VARIABLE", "ProcessRef", "end_all", "end_many", "find", "is_co
 SWEEP_LIMIT = 50
 
 # One empty sweep is not always proof: see `is_conclusive`.
-CALM_SWEEPS = 2
+EMPTY_SWEEPS = 2
 
 # Long enough for an exec, short enough for the end of each run.
 SWEEP_PAUSE_SECONDS = 0.01
@@ -37,7 +37,7 @@ POLL_SECONDS = 0.01
 
 @dataclass(frozen=True, slots=True)
 class ProcessRef:
-    """A process; `create_time` tells it from a later one with the same pid."""
+    """A process; `create_time` distinguishes it from a later one with the same pid."""
 
     pid: int
     create_time: float
@@ -62,7 +62,7 @@ def select(
     ourselves: int,
 ) -> list[ProcessRef]:
     """Select the processes of the tokens from a census; never `ourselves` or an ancestor. Pure."""
-    spared = _line_of(entries, ourselves)
+    spared = _ancestors_of(entries, ourselves)
     wanted = frozenset(tokens)
     todo = [entry.pid for entry in entries.values() if not wanted.isdisjoint(entry.tokens)]
     todo += [pid for pid in roots if pid in entries]
@@ -114,7 +114,7 @@ def end_many(
     """End all processes of several runs."""
     deadline = time.monotonic() + grace_seconds
     ended: dict[ProcessRef, None] = {}
-    calm = 0
+    empty_sweeps = 0
     processes: list[ProcessRef] = []
     starts = _starts_of_ended(roots)
     for _ in range(SWEEP_LIMIT):
@@ -122,21 +122,21 @@ def end_many(
         entries = census.take()
         processes = select(entries, tokens, roots=roots, known=remembered, ourselves=os.getpid())
         if not processes:
-            calm += 1
-            if calm == CALM_SWEEPS or (not ended and is_conclusive(entries, starts)):
+            empty_sweeps += 1
+            if empty_sweeps == EMPTY_SWEEPS or (not ended and is_conclusive(entries, starts)):
                 return list(ended)
             time.sleep(SWEEP_PAUSE_SECONDS)
             continue
-        calm = 0
-        patience = deadline - time.monotonic()
-        if patience > 0:
+        empty_sweeps = 0
+        grace_left = deadline - time.monotonic()
+        if grace_left > 0:
             fresh = [process for process in processes if process not in ended]
             signal_all(fresh, signal.SIGTERM)
             signal_all(fresh, signal.SIGCONT)  # a stopped process handles SIGTERM only when it continues
         else:
             signal_all(processes, signal.SIGKILL)
         ended.update(dict.fromkeys(processes))
-        _wait_gone(processes, patience if patience > 0 else KILL_WAIT_SECONDS)
+        _wait_gone(processes, grace_left if grace_left > 0 else KILL_WAIT_SECONDS)
     raise _survivors(processes)
 
 
@@ -161,13 +161,13 @@ def is_conclusive(entries: Census, starts: Mapping[int, float] | None) -> bool:
     return not any(entry.pid in entries.unread or not entry.is_alive for entry in young)
 
 
-def _line_of(entries: Mapping[int, Entry], pid: int) -> set[int]:
+def _ancestors_of(entries: Mapping[int, Entry], pid: int) -> set[int]:
     """Return a process and its ancestors, always with pid 0 and 1."""
-    line = {0, 1}
-    while pid not in line:
-        line.add(pid)
+    ancestors = {0, 1}
+    while pid not in ancestors:
+        ancestors.add(pid)
         pid = entries[pid].parent if pid in entries else 0
-    return line
+    return ancestors
 
 
 def _is_same(entry: Entry | None, process: ProcessRef) -> bool:

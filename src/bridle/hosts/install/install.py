@@ -31,7 +31,7 @@ Digests = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class Installed:
+class InstalledPlugin:
     """An installed plugin, as its list describes it."""
 
     folder: Path
@@ -52,7 +52,7 @@ class Changes:
     """Files that the user had changed: an install backs them up, an uninstall leaves them."""
 
 
-def read(folder: Path) -> Installed | None:
+def read(folder: Path) -> InstalledPlugin | None:
     """Return the plugin in a folder; None without one of ours."""
     value = disk.read_json(folder / LIST_FILE) if folder.is_dir() else None
     if value is None:
@@ -62,10 +62,10 @@ def read(folder: Path) -> Installed | None:
     files = {name: tuple(map(str, digests)) for name, digests in value["files"].items() if _is_inside(name)}
     origin = Origin(*(str(value.get(name, "")) for name in ("python", "package", "version")))
     made = value.get("made")
-    return Installed(folder, origin, files, tuple(map(str, made)) if isinstance(made, list) else ())
+    return InstalledPlugin(folder, origin, files, tuple(map(str, made)) if isinstance(made, list) else ())
 
 
-def find_faults(plugin: Installed) -> list[str]:
+def find_faults(plugin: InstalledPlugin) -> list[str]:
     """Return what keeps an installed plugin from working."""
     faults = [f"missing file: {name}" for name in plugin.files if not (plugin.folder / name).is_file()]
     if not os.access(plugin.origin.python, os.X_OK):
@@ -81,7 +81,7 @@ def install(folder: Path, origin: Origin) -> Changes:
     if before is None:
         _refuse_foreign(folder)
         missing = tuple(str(path) for path in (folder, *folder.parents) if not path.exists())
-        before = Installed(folder, origin, {}, missing)
+        before = InstalledPlugin(folder, origin, {}, missing)
         disk.make_private_folder(folder)
     _sweep(folder)
     wanted = {**render(folder, origin), IGNORE_FILE: IGNORE}
@@ -140,7 +140,7 @@ def _is_temporary(path: str) -> bool:
     return name.startswith(disk.TEMPORARY_PREFIX) and name.endswith(disk.TEMPORARY_SUFFIX)
 
 
-def _write_list(plugin: Installed, origin: Origin, files: Digests) -> None:
+def _write_list(plugin: InstalledPlugin, origin: Origin, files: Digests) -> None:
     names = {"python": origin.python, "package": origin.package, "version": origin.version}
     document = {**names, "made": list(plugin.made), "files": {name: list(files[name]) for name in sorted(files)}}
     path = plugin.folder / LIST_FILE

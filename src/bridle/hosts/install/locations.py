@@ -40,16 +40,16 @@ def default_folder(scope: str | None, project: Path, environment: Mapping[str, s
 def candidates(project: Path, environment: Mapping[str, str]) -> list[Path]:
     """Return every folder that may contain our plugin, the nearest to the project first."""
     defaults = [default_folder(scope, project, environment) for scope in (PROJECT, USER, None)]
-    return list(dict.fromkeys([*defaults, *listed(bridle_home(environment))]))
+    return list(dict.fromkeys([*defaults, *listed_folders(bridle_home(environment))]))
 
 
-def listed(home: Path) -> list[Path]:
+def listed_folders(home: Path) -> list[Path]:
     value = disk.read_json(home / LIST_FILE)
     if value is None:
         return []
     folders = value.get("folders") if isinstance(value, dict) else None
     if not isinstance(folders, list) or not all(isinstance(folder, str) for folder in folders):
-        raise DiskError(f"{home / LIST_FILE} must have a list 'folders'", remedy="Move it away and install again.")
+        raise DiskError(f"{home / LIST_FILE} must have a list 'folders'", remedy="Remove it, then install again.")
     return [Path(folder) for folder in folders]
 
 
@@ -67,7 +67,7 @@ def forget(folder: Path, home: Path) -> None:
 def _change(home: Path, change: Callable[[list[Path]], list[Path]]) -> None:
     disk.make_private_folder(home)
     with FileLock.hold(home / LOCK_FILE, holder="bridle plugin", wait_seconds=LOCK_SECONDS):
-        known = listed(home)
+        known = listed_folders(home)
         wanted = change(known)
         if not wanted:
             (home / LIST_FILE).unlink(missing_ok=True)

@@ -17,7 +17,7 @@ from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.logs import exclude_from_git
 from bridle.workspace import snapshot
-from bridle.workspace.commit import CommitInfo, commit_index, first_parents, list_commits, message
+from bridle.workspace.commit import CommitInfo, commit_index, first_parents, format_message, list_commits
 from bridle.workspace.git import Git
 
 RUN = "Bridle-Run"
@@ -218,4 +218,4 @@ def commit_message(args: CommitArgs | MergeArgs, context: RunContext) -> str:
         COST: f"{args.cost_usd:.4f} USD",
         CHECKS: f"{args.checks} passed" if args.checks and args.verdict != Verdict.UNVERIFIED else "none",
     }
-    return context.mask.apply(message(args.task, "", trailers))
+    return context.mask.apply(format_message(args.task, "", trailers))

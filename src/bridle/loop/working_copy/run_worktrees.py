@@ -139,7 +139,7 @@ async def restore_tree(context: RunContext, tree: str) -> None:
 async def remove_all(git: Git, runs: Sequence[str]) -> list[str]:
     """Remove the worktrees of runs with their files, but not their branches; return the names."""
     removed = []
-    for candidate in await worktree.ours(git):
+    for candidate in await worktree.list_worktrees(git):
         is_ours = candidate.folder.parent.name == AGENTS_FOLDER.name
         if is_ours and any(_is_of(candidate.name, run.lower()) for run in runs):
             await worktree.remove(git, candidate)

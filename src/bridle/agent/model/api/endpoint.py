@@ -189,7 +189,9 @@ def _address(environment: Mapping[str, str]) -> Address:
     try:
         return parse_address(url)
     except UsageError as error:
-        raise UsageError(f"ANTHROPIC_BASE_URL is invalid: {error.message}") from error
+        raise UsageError(
+            f"ANTHROPIC_BASE_URL is invalid: {error.message}", remedy="Correct the variable, or unset it."
+        ) from error
 
 
 def timeouts_from_environment(environment: Mapping[str, str]) -> Timeouts:

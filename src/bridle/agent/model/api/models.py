@@ -1,4 +1,4 @@
-"""Resolves model names, and knows the parameters of each model. The only table of names and sizes.
+"""Resolves model names, and lists the parameters of each model. The only table of names and sizes.
 
 Measured with Claude Code 2.1.197. A name that is not in the table is sent to the endpoint unchanged.
 """

@@ -30,7 +30,9 @@ def proxy_for(target: Address, environment: Mapping[str, str]) -> Proxy | None:
     try:
         address = parse_address(url if "://" in url else f"http://{url}")
     except UsageError as error:
-        raise UsageError(f"{variable} is not a usable proxy: {error.message}") from error
+        raise UsageError(
+            f"{variable} is not a usable proxy: {error.message}", remedy="Correct the variable, or unset it."
+        ) from error
     return Proxy(address, _authorization(address))
 
 
@@ -48,7 +50,7 @@ async def tunnel(connection: Connection, target: Address, authorization: str | N
             elif not isinstance(event, h11.InformationalResponse):
                 raise NetworkError("the proxy closed the connection", kind="proxy")
     except h11.RemoteProtocolError as error:
-        raise NetworkError(f"the proxy does not speak HTTP: {error}", kind="proxy") from error
+        raise NetworkError(f"the proxy did not answer with HTTP: {error}", kind="proxy") from error
     if event.status_code // 100 != 2:
         raise NetworkError(f"the proxy refused to connect to {target.authority}: {event.status_code}", kind="proxy")
 

@@ -33,4 +33,7 @@ def _from(variable: str, path: str | None, load: Callable[[], T]) -> T:
         return load()
     except (OSError, ssl.SSLError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(f"{variable}: cannot load {path}: {reason}") from error
+        raise UsageError(
+            f"{variable}: cannot load {path}: {reason}",
+            remedy="Name a file of PEM certificates, or unset the variable.",
+        ) from error

@@ -2,7 +2,7 @@
 
 The structure comes from tree-sitter's bash grammar, which is not bash itself. So everything is verified: words are read
 again from their own text, and only white space may be between them. A failed check or an unlisted node kind is a doubt,
-and no pattern allows a command with doubts. The commands that were found are returned all the same, so that deny rules
+and no pattern allows a command with doubts. The commands that were found are still returned, so that deny rules
 apply to them.
 """
 

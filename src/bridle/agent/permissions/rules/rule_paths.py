@@ -1,4 +1,4 @@
-"""Resolves paths, matches them with rules, and knows the protected files.
+"""Resolves paths, matches them with rules, and lists the protected files.
 
 Links are followed; nothing is opened and nothing is written.
 """

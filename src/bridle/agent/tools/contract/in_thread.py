@@ -1,4 +1,4 @@
-"""Runs the blocking work of a tool in a thread, and tells it when its call was cancelled."""
+"""Runs the blocking work of a tool in a thread, and notifies it when its call is cancelled."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from bridle.cli.user_interface.terminal import json_option, print_document, say,
 from bridle.errors import ProcessError, UsageError
 
 if TYPE_CHECKING:
-    from bridle.hosts.install.install import Changes, Installed
+    from bridle.hosts.install.install import Changes, InstalledPlugin
     from bridle.hosts.install.render_plugin import Origin
 
 # A hook takes a tenth of a second; the first may have to compile Bridle on a slow disk.
@@ -144,7 +144,7 @@ def _only_installed() -> Path:
     return plugins[0].folder
 
 
-def _installed(folders: list[Path] | None = None) -> list[Installed]:
+def _installed(folders: list[Path] | None = None) -> list[InstalledPlugin]:
     from bridle.hosts.install import locations
     from bridle.hosts.install.install import read
 
@@ -207,7 +207,7 @@ def _print(document: dict[str, Any], changes: Changes) -> None:
     print_document(document | lists)
 
 
-def _document(plugin: Installed) -> dict[str, Any]:
+def _document(plugin: InstalledPlugin) -> dict[str, Any]:
     from bridle.hosts.install.install import find_faults
 
     problems = find_faults(plugin)

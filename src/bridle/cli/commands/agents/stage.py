@@ -98,7 +98,7 @@ async def _serve(script: Script, *, port: int, host: str, record: Path | None, a
         _say(f"  ANTHROPIC_BASE_URL={stage.url} ANTHROPIC_API_KEY=dummy claude -p 'hello'")
         _say("Ctrl-C stops it.")
         stopped = asyncio.create_task(stop.wait())
-        broken = asyncio.create_task(stage.broken())
+        broken = asyncio.create_task(stage.wait_for_failure())
         await asyncio.wait({stopped, broken}, return_when=asyncio.FIRST_COMPLETED)
         if broken.done():
             raise broken.result()
