@@ -20,7 +20,6 @@ TESTED_ELSEWHERE = {
         "cli/commands/machine/test_session_commands.py",
     ),
     "engine/entries": ("engine/test_inbox.py", "engine/drive/test_drive_kills.py"),
-    "loop/control": ("loop/test_run_and_resume.py", "loop/process/test_active_time.py"),
     "loop/protection/suites": ("loop/protection/test_weakened_tests.py",),
 }
 

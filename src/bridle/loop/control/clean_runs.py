@@ -43,6 +43,8 @@ class OldItem:
     changed_at: float
     """The last change to it, in seconds since 1970."""
     size_bytes: int
+    began_at: float = 0.0
+    """When a run was created; a log has no beginning."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def find_old(top: Path, runs: Path, *, before: float) -> OldItems:
     """Find what was last changed before a moment."""
     known = list(_runs(runs))
     old = tuple(run for run in known if run.changed_at < before)
-    spans = [(os.lstat(run.path / layout.RUN_FILE).st_mtime, run.changed_at) for run in known if run not in old]
+    spans = [(run.began_at, run.changed_at) for run in known if run not in old]
     logs = tuple(
         log
         for log in _logs(top)
@@ -110,9 +112,11 @@ async def remove(old: OldItems, git: Git | None) -> Cleaned:
 
 def _runs(folder: Path) -> Iterator[OldItem]:
     for path in _entries(folder):
-        if not path.name.startswith(".") and _is_folder(path) and (path / layout.RUN_FILE).is_file():
-            sizes = list(_sizes(path))
-            yield OldItem(path, max((changed for changed, _ in sizes), default=0.0), sum(size for _, size in sizes))
+        created = None if path.name.startswith(".") or not _is_folder(path) else _facts(path / layout.RUN_FILE)
+        if created is not None and stat.S_ISREG(created.st_mode):
+            files = list(_files_below(path))
+            last = max((facts.st_mtime for facts in files), default=created.st_mtime)
+            yield OldItem(path, last, sum(facts.st_size for facts in files), created.st_mtime)
 
 
 def _logs(top: Path) -> Iterator[OldItem]:
@@ -121,8 +125,8 @@ def _logs(top: Path) -> Iterator[OldItem]:
         if not all(_is_folder(top / part) for part in (folder, *folder.parents[:-1])):
             continue
         for path in _entries(top / folder):
-            facts = os.lstat(path)
-            if path.name.endswith(endings) and stat.S_ISREG(facts.st_mode):
+            facts = _facts(path)
+            if facts is not None and path.name.endswith(endings) and stat.S_ISREG(facts.st_mode):
                 yield OldItem(path, facts.st_mtime, facts.st_size)
 
 
@@ -135,19 +139,25 @@ def _entries(folder: Path) -> list[Path]:
         raise DiskError(f"cannot read {folder}: {error.strerror}") from error
 
 
-def _sizes(folder: Path) -> Iterator[tuple[float, int]]:
-    """Yield the last change and the size of every file below, without following symlinks."""
+def _files_below(folder: Path) -> Iterator[os.stat_result]:
+    """Yield the facts of every file below, without following symlinks."""
     for place, _, names in os.walk(folder):
         for name in names:
-            facts = os.lstat(os.path.join(place, name))
-            yield facts.st_mtime, facts.st_size
+            if (facts := _facts(Path(place, name))) is not None:
+                yield facts
+
+
+def _facts(path: Path) -> os.stat_result | None:
+    """Return the facts of a file; None where it is gone: a run that works now renames and removes files."""
+    try:
+        return os.lstat(path)
+    except OSError:
+        return None
 
 
 def _is_folder(path: Path) -> bool:
-    try:
-        return stat.S_ISDIR(os.lstat(path).st_mode)
-    except OSError:
-        return False
+    facts = _facts(path)
+    return facts is not None and stat.S_ISDIR(facts.st_mode)
 
 
 def _remove_run(run: Path) -> None:
@@ -175,6 +185,6 @@ async def _remove_refs(git: Git, runs: Iterable[str]) -> None:
     text = await git.text("for-each-ref", "--format=%(refname)", REFS)
     names = tuple(run.lower() for run in runs)
     for ref in text.splitlines():
-        last = ref.removeprefix(REFS).partition("/")[2]
+        last = ref.removeprefix(REFS).partition("/")[2].lower()
         if any(last == name or last.startswith((f"{name}-", f"{name}/")) for name in names):
             await git.run("update-ref", "-d", ref)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -70,10 +71,16 @@ def _lock(workspace: Path) -> FileLock:
 
 def _parts(text: str) -> tuple[list[str], str]:
     """Return the facts, and the entries."""
-    _, _, after = text.partition(PATTERNS)
-    learned, _, entries = after.partition(ENTRIES)
+    after = _after_heading(text, PATTERNS)[1]
+    learned, entries = _after_heading(after, ENTRIES)
     lines = [line[2:].strip() for line in learned.splitlines() if line.startswith("- ")]
     return lines, entries.lstrip("\n") and "\n" + entries.lstrip("\n")
+
+
+def _after_heading(text: str, heading: str) -> tuple[str, str]:
+    """Split a text at a heading, which stands on a line of its own: a fact may have the same words in it."""
+    before, *after = re.split(rf"(?m)^{heading}[ \t\r]*$", text, maxsplit=1)
+    return before, "".join(after)
 
 
 def _plain_lines(text: str) -> str:

@@ -139,7 +139,7 @@ def build_receipt(
     """Build the receipt of a run from its inputs and its state; `workers` are those that have a worktree by now."""
     usage, tasks = state.usage, list(state.tasks.values())
     verified = sum(task.verified_usd for task in tasks)
-    start = inputs.came_from or inputs.base
+    start = shlex.quote(inputs.came_from or inputs.base)
     worktrees = [folder for worker, folder in enumerate(inputs.worktrees) if not worker or worker in workers]
     return Receipt(
         run=inputs.run,

@@ -10,7 +10,6 @@ import pytest
 
 from bridle.agent.model.http.address import parse_address
 from bridle.agent.model.http.http_client import HttpClient, Timeouts
-from bridle.agent.model.http.proxy import proxy_for
 from bridle.errors import NetworkError, UsageError
 from tests.agent.fixtures.loopback_server import (
     AUTHORITY,
@@ -451,52 +450,6 @@ def test_a_proxy_that_refuses_or_is_missing_is_an_error() -> None:
         assert error.kind == "refused"
 
     asyncio.run(main())
-
-
-@pytest.mark.parametrize(
-    ("exception", "host", "straight"),
-    [
-        ("*", "example.com", True),
-        ("example.com", "example.com", True),
-        ("example.com", "api.example.com", True),
-        (".example.com", "api.example.com", True),
-        ("*.example.com", "api.example.com", True),
-        ("example.com", "badexample.com", False),
-        ("EXAMPLE.com", "example.com", True),
-        ("localhost,127.0.0.1", "127.0.0.1", True),
-        ("localhost 127.0.0.1", "127.0.0.1", True),
-        ("127.0.0.0/8", "127.3.4.5", True),
-        ("127.0.0.0/8", "example.com", False),
-        ("10.0.0.0/8", "127.0.0.1", False),
-        ("example.com:8080", "example.com", False),
-        ("example.com:443", "example.com", True),
-        ("[::1]", "[::1]", True),
-        ("::1", "[::1]", True),
-        ("", "example.com", False),
-    ],
-)
-def test_the_exceptions_of_a_proxy(exception: str, host: str, straight: bool) -> None:
-    found = proxy_for(parse_address(f"https://{host}"), {"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": exception})
-    assert (found is None) is straight
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "",
-        "example.com",
-        "ftp://example.com",
-        "http://",
-        "http://:80",
-        "http://a:0",
-        "http://a:99999",
-        "http://a:b",
-        "http://a b",
-    ],
-)
-def test_an_address_that_is_invalid_is_refused(url: str) -> None:
-    with pytest.raises(UsageError):
-        parse_address(url)
 
 
 def test_a_header_that_cannot_be_sent_is_refused_without_showing_it() -> None:

@@ -46,13 +46,13 @@ def parse_address(url: str) -> Address:
     scheme, separator, rest = url.strip().partition("://")
     scheme = scheme.lower()
     if not separator or scheme not in _PORTS:
-        raise UsageError(f"the address must be an http or https URL, got {url!r}")
+        raise UsageError(f"the address must be an http or https URL, got {_without_credentials(url)!r}")
     rest = rest.partition("#")[0].partition("?")[0]
     netloc, _, path = rest.partition("/")
     credentials, _, netloc = netloc.rpartition("@")
     host, port = _host_and_port(netloc, url)
     if not host or any(letter.isspace() or not letter.isprintable() for letter in url.strip()):
-        raise UsageError(f"the address must be an http or https URL, got {url!r}")
+        raise UsageError(f"the address must be an http or https URL, got {_without_credentials(url)!r}")
     path = f"/{path}".rstrip("/")
     return Address(scheme, host, port or _PORTS[scheme], path, _decoded(credentials))
 
@@ -66,8 +66,14 @@ def _host_and_port(netloc: str, url: str) -> tuple[str, int | None]:
     if not port:
         return host, None
     if not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-        raise UsageError(f"the port must be between 1 and 65535, got {url!r}")
+        raise UsageError(f"the port must be between 1 and 65535, got {_without_credentials(url)!r}")
     return host, int(port)
+
+
+def _without_credentials(url: str) -> str:
+    """Return the URL for a message: a password must not get into logs."""
+    before, sign, after = url.rpartition("@")
+    return f"{before.partition('://')[0]}://…@{after}" if sign else url
 
 
 def _decoded(text: str) -> str:

@@ -1,0 +1,133 @@
+"""Old logs and runs are found and removed with their refs; everything else stays."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from bridle.engine.drive.driver import LOCK_FILE
+from bridle.ground import ids
+from bridle.ground.lock import FileLock
+from bridle.journal.stores.create import NewRun, create_run
+from bridle.loop.control import clean_runs
+from bridle.loop.control.clean_runs import REMOVED_PREFIX, Cleaned, find_old
+from bridle.workspace.git import Git
+from tests.journal.fixtures.entry_steps import MOMENT
+from tests.journal.fixtures.entry_steps import ids as ulids
+from tests.workspace.fixtures.repositories import git
+
+# Everything in these tests is older or newer than this moment.
+LIMIT = 1_700_000_000.0
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "first")
+    return folder
+
+
+def run_of(top: Path, run_id: str, seconds: float) -> Path:
+    """Create a run whose files were last changed so long after the limit, or before it."""
+    new = NewRun(run_id=run_id, process_id="demo", entry=top / "p.py")
+    run = create_run(top / "runs", new, proof="0" * 32, ulid=ulids(1)[0], created_at=MOMENT)
+    for path in run.rglob("*"):
+        os.utime(path, (LIMIT + seconds, LIMIT + seconds))
+    return Path(run)
+
+
+def log_of(top: Path, name: str, seconds: float, folder: str = ".ralph/logs/claude") -> Path:
+    path = top / folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("x")
+    os.utime(path, (LIMIT + seconds, LIMIT + seconds))
+    return path
+
+
+def clean(top: Path) -> Cleaned:
+    return asyncio.run(clean_runs.remove(find_old(top, top / "runs", before=LIMIT), Git(top)))
+
+
+def test_the_refs_of_a_removed_run_go_in_whatever_case_they_have_its_id(top: Path) -> None:
+    old, young = ids.new_id(), ids.new_id()
+    run_of(top, old, -1)
+    run_of(top, young, 1)
+    names = ["origins/{}", "taken-back/{}/x", "snapshots/{}-task-1", "kept/{}/task-1"]
+    for run_id in (old, young):
+        for name in names:
+            ref = name.format(run_id if name.startswith(("origins", "taken")) else run_id.lower())
+            git(top, "update-ref", f"refs/bridle/{ref}", "HEAD")
+    assert clean(top).runs == (old,)
+    left = git(top, "for-each-ref", "--format=%(refname)", "refs/bridle").split()
+    assert len(left) == len(names)
+    assert all(young.lower() in ref.lower() for ref in left)
+
+
+def test_a_run_that_is_driven_stays(top: Path) -> None:
+    run = run_of(top, "driven", -1)
+    with FileLock.hold(run / LOCK_FILE, holder="test"):
+        os.utime(run / LOCK_FILE, (LIMIT - 1, LIMIT - 1))
+        cleaned = clean(top)
+    assert cleaned.runs == ()
+    assert cleaned.kept[0].startswith("driven: ")
+    assert run.exists()
+
+
+def test_one_new_file_keeps_a_run(top: Path) -> None:
+    run = run_of(top, "r", -1)
+    log_of(run, "new", 1, "tasks/e")
+    assert find_old(top, top / "runs", before=LIMIT).runs == ()
+
+
+def test_a_removal_that_was_interrupted_is_finished(top: Path) -> None:
+    leftover = run_of(top, "r", -1).rename(top / "runs" / f"{REMOVED_PREFIX}r")
+    assert clean(top).runs == ()
+    assert not leftover.exists()
+
+
+def test_only_old_logs_that_no_present_run_wrote_are_old(top: Path) -> None:
+    run = run_of(top, "r", 1)
+    os.utime(run / "run.json", (LIMIT - 100, LIMIT - 100))
+    old = log_of(top, "a.ndjson", -200)
+    log_of(top, "during.ndjson", -50)
+    log_of(top, "new.ndjson", 1)
+    log_of(top, "notes.txt", -200)
+    check = log_of(top, "b.log", -200, ".ralph/logs/checks")
+    found = find_old(top, top / "runs", before=LIMIT)
+    assert sorted(log.path for log in found.logs) == sorted([old, check])
+    assert found.size_bytes == 2
+
+
+def test_a_link_in_place_of_our_folder_leads_to_nothing_of_ours(top: Path, tmp_path: Path) -> None:
+    outside = log_of(tmp_path / "outside", "a.ndjson", -200, "claude")
+    (top / ".ralph").mkdir()
+    (top / ".ralph" / "logs").symlink_to(tmp_path / "outside")
+    assert find_old(top, top / "runs", before=LIMIT).logs == ()
+    assert outside.exists()
+
+
+def test_what_is_no_run_stays(top: Path) -> None:
+    (top / "runs" / "not-a-run").mkdir(parents=True)
+    (top / "runs" / "file").touch()
+    (top / "runs" / "link").symlink_to(run_of(top, "r", 1))
+    found = find_old(top, top / "runs", before=LIMIT)
+    assert (found.runs, found.leftovers) == ((), ())
+
+
+def test_a_file_that_vanishes_during_the_search_does_not_count(top: Path) -> None:
+    run = run_of(top, "r", -1)
+    files = clean_runs._files_below(run)
+    next(files)
+    for path in run.rglob("*"):
+        path.unlink() if path.is_file() else None
+    assert list(files) == []
+
+
+def test_without_a_folder_there_is_nothing(tmp_path: Path) -> None:
+    found = find_old(tmp_path, tmp_path / "missing", before=LIMIT)
+    assert (found.logs, found.runs, found.leftovers) == ((), (), ())

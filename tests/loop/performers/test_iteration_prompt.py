@@ -1,0 +1,69 @@
+"""A prompt has its sections in a fixed order, without empty ones, and long ones are cut at one end."""
+
+from __future__ import annotations
+
+from bridle.loop.effect_results import PromptCut
+from bridle.loop.performers.iteration_prompt import (
+    NO_AGENTS_FILE,
+    TAIL,
+    PromptContent,
+    Section,
+    build,
+    sections,
+)
+from bridle.loop.plan.model import Item, Plan, Task
+from bridle.loop.settings.model import Settings
+
+TASK = Task("Parse", body="Do it.", checklist=(Item("it works"),), may_edit=("tests/a.py",))
+PLAN = Plan("P", "# P\n## Parse", (TASK,))
+
+
+def names(text: str) -> list[str]:
+    return [line[3:] for line in text.splitlines() if line.startswith("## ")]
+
+
+def test_the_sections_of_a_first_iteration() -> None:
+    prompt = build(sections(TASK, PLAN, PromptContent(), Settings(), ("make test",)))
+    assert names(prompt.text) == [
+        "Rules",
+        "Task",
+        "AGENTS.md",
+        "The whole plan, for context",
+        "Parse",
+        "Your answer",
+    ]
+    for part in ("**Parse**", "Do it.", "- it works", "- `make test`", "tests/a.py", NO_AGENTS_FILE):
+        assert part in prompt.text
+    assert prompt.cut == ()
+
+
+def test_what_happened_before_stands_above_what_is_always_there() -> None:
+    content = PromptContent(
+        agents_file="Use tabs.", progress="Much.", failure="1 failed", notes=("note",), hints=("hint",), answer="yes"
+    )
+    prompt = build(sections(TASK, PLAN, content, Settings(), ()))
+    assert names(prompt.text)[2:8] == [
+        "The user's answer to your question",
+        "Hints from the user",
+        "Notes on the last iteration",
+        "Output of the checks that failed",
+        "AGENTS.md",
+        "Progress so far",
+    ]
+    assert NO_AGENTS_FILE not in prompt.text
+    assert "These commands must pass" not in prompt.text
+
+
+def test_a_long_section_is_cut_and_the_cut_is_reported() -> None:
+    prompt = build([Section("A", "abcdef", 4), Section("B", "abcdef", 4, TAIL), Section("C", "abcd", 4)])
+    assert prompt.text == (
+        "## A\n\nabcd\n[2 characters after this are left out]\n\n"
+        "## B\n\n[2 characters before this are left out]\ncdef\n\n"
+        "## C\n\nabcd\n"
+    )
+    assert [(cut.section, cut.characters) for cut in prompt.cut] == [("A", 6), ("B", 6)]
+    assert all(isinstance(cut, PromptCut) for cut in prompt.cut)
+
+
+def test_empty_sections_and_those_without_a_limit_are_left_out() -> None:
+    assert build([Section("A", " \n", 4), Section("B", "text", 0), Section("C", "c", 1)]).text == "## C\n\nc\n"
