@@ -10,7 +10,6 @@ import pytest
 
 from bridle.errors import AgentNotFound, AgentNotReady
 from bridle.run.locate import Program, locate
-from bridle.wire.record.error_category import Category
 from tests.run.fixtures.agent_runs import run_agent
 from tests.run.fixtures.fake_agent import Agent, successful_turn
 
@@ -67,7 +66,7 @@ def test_a_known_place_that_holds_no_program_is_passed_over(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "opencode"])
 def test_a_missing_agent_is_reported_with_the_remedy(tmp_path: Path, agent: str) -> None:
-    with pytest.raises(AgentNotFound, match=f"{agent} was not found") as refused:
+    with pytest.raises(AgentNotFound, match=f"(?i)^{agent} CLI not found: it is not on PATH") as refused:
         locate(agent, {"HOME": str(tmp_path), "PATH": ""})
     assert "npm install -g" in str(refused.value)
     assert f"BRIDLE_{agent.upper()}" in str(refused.value)
@@ -78,14 +77,14 @@ def test_a_named_program_that_is_missing_or_not_executable_is_distinguished(tmp_
     with pytest.raises(AgentNotReady, match=r"plain \(from BRIDLE_CLAUDE\) is not executable"):
         locate("claude", {"BRIDLE_CLAUDE": str(plain)})
     for missing in ("gone", "too-long-for-a-name" * 20 + "gone"):
-        with pytest.raises(AgentNotFound, match=r"gone \(from BRIDLE_CLAUDE\) was not found"):
+        with pytest.raises(AgentNotFound, match=r"^Claude CLI not found: .*gone \(from BRIDLE_CLAUDE\)"):
             locate("claude", {"BRIDLE_CLAUDE": str(tmp_path / missing)})
 
 
 def test_a_run_with_a_missing_program_starts_nothing_and_names_it(tmp_path: Path) -> None:
     gone = Agent(tmp_path / "gone")
     finished = run_agent(gone, tmp_path).finished
-    assert (finished.outcome.category, finished.outcome.exit_code) == (Category.NOT_FOUND, -1)
+    assert (finished.outcome.category, finished.outcome.exit_code) == (None, -1)
     assert finished.outcome.error is not None
     assert str(gone.path) in finished.outcome.error
     assert isinstance(finished.unusable, AgentNotFound)
@@ -97,5 +96,5 @@ def test_a_program_whose_interpreter_is_missing_cannot_be_used(tmp_path: Path) -
     agent.path.write_text("#!/nonexistent/python\n")
     finished = run_agent(agent, tmp_path).finished
     assert isinstance(finished.unusable, AgentNotReady)
-    assert (finished.outcome.category, finished.outcome.exit_code) == (Category.NOT_FOUND, -1)
+    assert (finished.outcome.category, finished.outcome.exit_code) == (None, -1)
     assert (finished.attempts, finished.log_path is not None) == (1, True)

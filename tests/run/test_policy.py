@@ -48,12 +48,12 @@ def test_background_work_is_not_doubted_where_it_is_switched_off() -> None:
 
 def test_an_agent_that_cannot_start_is_the_fault_of_whoever_can_fix_it() -> None:
     error = ProcessError("no", remedy="do")
-    assert isinstance(not_started(error, SpawnFailure("program", None)), AgentNotFound)
-    assert isinstance(not_started(error, SpawnFailure("interpreter", None)), AgentNotReady)
+    assert isinstance(not_started("claude", error, SpawnFailure("program", None)), AgentNotFound)
+    assert isinstance(not_started("claude", error, SpawnFailure("interpreter", None)), AgentNotReady)
     with pytest.raises(UsageError):
-        not_started(error, SpawnFailure("folder", None))
+        not_started("claude", error, SpawnFailure("folder", None))
     with pytest.raises(ProcessError):
-        not_started(error, SpawnFailure("machine", None))
+        not_started("claude", error, SpawnFailure("machine", None))
 
 
 def test_a_rejected_key_and_a_missing_login_have_different_remedies() -> None:

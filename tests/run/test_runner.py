@@ -93,7 +93,12 @@ def test_continue(tmp_path: Path) -> None:
     agent = agent.out(init(), result())
     installed = agent.install(tmp_path / "bin")
     first, second, third = (run_agent(installed, tmp_path, continue_session=True).finished for _ in range(3))
-    assert ["--continue" in start["argv"] for start in installed.starts] == [True] * 3
+    resumed = f"--resume={SESSION}"
+    assert [[flag in start["argv"] for flag in ("--continue", resumed)] for start in installed.starts] == [
+        [True, False],
+        [False, True],
+        [False, True],
+    ]
     assert (first.record.session_id, second.record.session_id) == (SESSION, SESSION)
     assert (first.outcome.session_forked, second.outcome.session_forked) == (False, False)
     assert (third.record.session_id, third.outcome.session_forked) == (OTHER_SESSION, True)
@@ -317,9 +322,23 @@ def test_a_background_task_keeps_the_agent_alive_after_its_result_and_the_next_t
         (Script().out(init(), result("", subtype="error_max_turns", is_error=True)), 1),
         (Script().out(init(), result("", num_turns=1)), 1),
         (Script().out(init(), result("Should I?", num_turns=1, stop_reason="end_turn")), 1),
-        (Script().out(init(), says("only words")), 1),
+        (Script().out(init(), result("", subtype="error_max_turns")), 1),
+        (Script().on_start(1, Script().out(init(), says("words")).exit(0)).out(init(), result()), 2),
+        (Script().on_start(1, Script().out(init(), result()[:-9]).exit(0)).out(init(), result()), 2),
     ],
-    ids=["crash", "exit-code", "no-result", "error", "error-code", "max-turns", "empty", "question", "degraded"],
+    ids=[
+        "crash",
+        "exit-code",
+        "no-result",
+        "error",
+        "error-code",
+        "max-turns",
+        "empty",
+        "question",
+        "max-turns-undeclared",
+        "words-without-result",
+        "cut-off-result",
+    ],
 )
 def test_a_crash_or_a_missing_result_is_tried_once_more_and_nothing_else_is(
     tmp_path: Path, script: Script, starts: int
@@ -354,7 +373,7 @@ def test_the_lenient_policy_takes_words_without_a_result_for_an_answer(tmp_path:
 
 def test_bytes_are_on_disk_before_their_events_are_seen(tmp_path: Path) -> None:
     gate = tmp_path / "gate"
-    agent = Script().out(init()).until(gate).out(says("two")).install(tmp_path / "bin")
+    agent = Script().out(init()).until(gate).out(result("two")).install(tmp_path / "bin")
     found: list[str] = []
 
     async def main() -> None:
@@ -365,7 +384,7 @@ def test_bytes_are_on_disk_before_their_events_are_seen(tmp_path: Path) -> None:
                 gate.touch()
 
     asyncio.run(main())
-    assert found == [init(), init() + says("two")]
+    assert found == [init(), init() + result("two")]
 
 
 def test_garbage_is_logged_verbatim_and_counted(tmp_path: Path) -> None:

@@ -75,8 +75,11 @@ def _run_guarded(arguments: list[str]) -> int:
         print("bridle: interrupted", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001  # the edge: every error ends here as a message and a code
-        if isinstance(error, BrokenPipeError) and _reader_is_gone():
-            return READER_GONE
+        if isinstance(error, BrokenPipeError):
+            from bridle.cli.user_interface.terminal import reader_is_gone
+
+            if reader_is_gone():
+                return READER_GONE
         code = _report(error, as_json=_wants_json(arguments))
         # The contract with agents and hooks has one code for every error; the document says which error it was.
         return FAILED if _is_machine_command(arguments) else code
@@ -213,6 +216,9 @@ def _print_error(
     code: str, message: str, remedy: str | None, *, as_json: bool, details: dict[str, object] | None = None
 ) -> None:
     """Print an error on stderr: one JSON document for programs, a line and a remedy for users."""
+    from bridle.wire.events.surrogates import replace_surrogates
+
+    message = replace_surrogates(message)  # it may quote a file name or an argument
     if as_json:
         import json
 
@@ -234,15 +240,6 @@ def _show_traceback() -> None:
 def _wants_json(arguments: list[str]) -> bool:
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     return "--json" in options
-
-
-def _reader_is_gone() -> bool:
-    """Return whether our own stdout is the broken pipe, not the pipe to a child."""
-    import select
-
-    poll = select.poll()
-    poll.register(sys.stdout.fileno(), select.POLLOUT)
-    return any(state & (select.POLLERR | select.POLLHUP) for _, state in poll.poll(0))
 
 
 def _discard_output() -> None:

@@ -25,6 +25,7 @@ _INSTALL_FOLDERS = (
 )
 # The agent that is part of Bridle.
 OWN_AGENT = "bridle-agent"
+_NAMES = {"opencode": "OpenCode"}  # where capitalising is not enough
 _REMEDY = {
     "claude": "Install it with `npm install -g @anthropic-ai/claude-code`, or set BRIDLE_CLAUDE to its path.",
     "codex": "Install it with `npm install -g @openai/codex`, or set BRIDLE_CODEX to its path.",
@@ -51,7 +52,7 @@ def locate(agent: str, environment: Mapping[str, str]) -> Program:
     variable = variable_of(agent)
     named = environment.get(variable)
     if named:
-        return Program(_usable(named, variable, environment), variable)
+        return Program(_usable(agent, named, variable, environment), variable)
     # Absolute: the agent starts in another folder.
     on_path = shutil.which(agent, path=environment.get("PATH", os.defpath))
     if on_path:
@@ -64,13 +65,18 @@ def locate(agent: str, environment: Mapping[str, str]) -> Program:
         if os.access(candidate, os.X_OK) and candidate.is_file():
             return Program(str(candidate), str(candidate.parent))
     remedy = _REMEDY.get(agent, f"Set {variable} to its path.")
-    raise AgentNotFound(f"{agent} was not found on PATH or in the usual install folders", remedy=remedy)
+    raise program_not_found(agent, "it is not on PATH or in the usual install folders", remedy=remedy)
 
 
-def _usable(named: str, variable: str, environment: Mapping[str, str]) -> str:
+def program_not_found(agent: str, reason: str, *, remedy: str | None) -> AgentNotFound:
+    """Return the error for an agent whose program is missing."""
+    return AgentNotFound(f"{_NAMES.get(agent) or agent.capitalize()} CLI not found: {reason}", remedy=remedy)
+
+
+def _usable(agent: str, named: str, variable: str, environment: Mapping[str, str]) -> str:
     path = shutil.which(named, path=environment.get("PATH", os.defpath))
     if path is not None:
         return os.path.abspath(path)
     if os.path.isfile(named):  # Path.is_file raises for a name that is too long or a folder without access
         raise AgentNotReady(f"{named} (from {variable}) is not executable", remedy=f"Run: chmod +x {named}")
-    raise AgentNotFound(f"{named} (from {variable}) was not found", remedy=f"Correct or unset {variable}.")
+    raise program_not_found(agent, f"{named} (from {variable})", remedy=f"Correct or unset {variable}.")

@@ -6,18 +6,21 @@ Commands that read logs import this, so it must not import asyncio or subprocess
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import clock, disk
 from bridle.ground.json_fields import JsonFields
+from bridle.wire.events.loose_json import without_surrogates
 from bridle.wire.record.error_category import Category
-from bridle.wire.record.outcome import Ending, Policy, Rules
+from bridle.wire.record.outcome import Ending, Policy, Rules, is_cut_short
+from bridle.wire.record.record import Record
 
 LOG_SUFFIX = ".ndjson"
 META_SUFFIX = ".meta.json"
 STDERR_SUFFIX = ".stderr"
+LOST = "interrupted, or not ended yet"  # the error of a run whose end Bridle did not see
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,15 +77,26 @@ class LogMeta:
     mode: str | None = None
     purpose: str | None = None
     is_ended: bool = False
+    is_lost: bool = False
+    """Whether the run is described, but Bridle did not see its end: it was killed, or the run is not over."""
     ending: Ending = field(default_factory=Ending)
     rules: Rules = field(default_factory=Rules)
     stderr: Path | None = None
     """The file with the agent's standard error, where it exists."""
 
+    def ending_of(self, record: Record) -> Ending:
+        """Return how the run with this record ended; a result that the agent had printed counts."""
+        if not self.is_lost:
+            return self.ending
+        if is_cut_short(record):
+            return replace(self.ending, exit_code=None, fault=self.ending.fault or LOST)
+        return replace(self.ending, exit_code=None, ended_by_us=True)
+
 
 def write_meta(path: Path, start: StartMeta, end: EndMeta | None = None, **more: object) -> None:
     """Replace the file as a whole; `more` are fields that few runs have: `not_found`, `interrupted`."""
-    disk.write_json_atomic(path, {**asdict(start), **more, **({} if end is None else asdict(end))})
+    fields = {**asdict(start), **more, **({} if end is None else asdict(end))}
+    disk.write_json_atomic(path, without_surrogates(fields))
 
 
 def read_meta(log: Path) -> LogMeta:
@@ -100,6 +114,7 @@ def read_meta(log: Path) -> LogMeta:
         mode=fields.text("mode"),
         purpose=fields.text("purpose"),
         is_ended="ended" in document,
+        is_lost="exit_code" not in document or fields.flag("lost"),
         ending=Ending(
             exit_code=exit_code if isinstance(exit_code, int) and not isinstance(exit_code, bool) else None,
             timed_out=fields.flag("timed_out"),

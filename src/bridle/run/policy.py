@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from bridle.errors import AgentError, AgentNotFound, AgentNotReady, ProcessError, UsageError
+from bridle.errors import AgentError, AgentNotReady, ProcessError, UsageError
 from bridle.ground.children.child_process import SpawnFailure
 from bridle.run.command import CLAUDE_LIKE, KEY_VARIABLE
+from bridle.run.locate import program_not_found
 from bridle.run.request import Request
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.outcome import Ending, Outcome, Policy, Rules
@@ -26,20 +27,21 @@ def rules_of(request: Request, environment: Mapping[str, str]) -> Rules:
 
 
 def deserves_retry(record: Record, outcome: Outcome, ending: Ending) -> bool:
-    """Return whether the agent crashed or printed no result. A failed answer is never retried."""
+    """Return whether the agent crashed or printed no whole result. A failed answer is never retried."""
     if record.results or ending.timed_out or ending.fault is not None or ending.not_found is not None:
         return False
-    return outcome.run_error if outcome.policy is Policy.HARNESS else outcome.error is not None
+    return outcome.policy is Policy.HARNESS or outcome.error is not None
 
 
-def not_started(error: ProcessError, failure: SpawnFailure) -> AgentError:
+def not_started(agent: str, error: ProcessError, failure: SpawnFailure) -> AgentError:
     """Return the error of the agent; raise an error of the caller or the machine."""
     if failure.about in ("arguments", "folder"):
         raise UsageError(error.message, remedy=error.remedy) from error
     if failure.about == "machine":
         raise error
-    kind = AgentNotFound if failure.about == "program" else AgentNotReady
-    return kind(error.message, remedy=error.remedy)
+    if failure.about == "program":
+        return program_not_found(agent, error.message, remedy=error.remedy)
+    return AgentNotReady(error.message, remedy=error.remedy)
 
 
 # How Claude Code and others say it; anything else (an expired token, a disabled organization) is quoted.

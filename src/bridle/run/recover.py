@@ -62,8 +62,8 @@ def recover(workspace: Path, note: str, budget: Budget) -> tuple[Budget, Cost, P
         mark_lost(log)
     if not record.events or budget.iterations > int(counted):
         return None
-    if record.session_id is not None and (meta.agent or DEFAULT_AGENT) in CLAUDE_LIKE and meta.mode in list(Mode):
-        sessions.remember(workspace, Mode(meta.mode), record.session_id, clock.now())
+    if record.usable_session is not None and (meta.agent or DEFAULT_AGENT) in CLAUDE_LIKE and meta.mode in list(Mode):
+        sessions.remember(workspace, Mode(meta.mode), record.usable_session, clock.now())
     return budgets.spend(workspace, budget, run.cost), run.cost, log
 
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bridle.errors import AgentError, DiskError, LockHeld, ProcessError, UsageError
@@ -24,7 +24,7 @@ from bridle.run.locate import Program, locate
 from bridle.run.log_meta import EndMeta, StartMeta, write_meta
 from bridle.run.policy import deserves_retry, not_logged_in, not_started, rules_of
 from bridle.run.recover import lock_note, recover
-from bridle.run.request import Permission, Request
+from bridle.run.request import Mode, Permission, Request
 from bridle.run.sandbox import detect
 from bridle.run.structured import Schema
 from bridle.run.watchdog import Watchdog
@@ -73,14 +73,19 @@ class AgentRun:
         *,
         environment: Mapping[str, str],
         say: Say = lambda _line: None,
+        on_retry: Callable[[], None] = lambda: None,
         is_announced: bool = True,
     ) -> None:
-        """Without `is_announced` the caller prints which program runs and which account pays."""
+        """`on_retry` is called before a second attempt: the events so far are of one that does not count.
+
+        Without `is_announced` the caller prints which program runs and which account pays.
+        """
         self.request = request
         self._is_announced = is_announced
         self.finished: Finished | None = None
         self._environment = environment
         self._say = say
+        self._on_retry = on_retry
         self._held: FileLock | None = None
         self._began = clock.monotonic()
 
@@ -119,6 +124,7 @@ class AgentRun:
             except AgentError as error:
                 self._refuse(Ending(not_found=error.message, exit_code=None), unusable=error)
                 return
+            self.request = request = self._with_session()
             command = build(request, program.path, environment)
             if lock is not None:
                 lock.hold_until_agents_end()
@@ -130,7 +136,7 @@ class AgentRun:
         self, program: Program, command: Command, schema: Schema | None, budget: Budget
     ) -> AsyncGenerator[list[Event], None]:
         request = self.request
-        expected = self._expected_session()
+        expected = request.resume
         name = ids.safe_name(request.task)  # in one line, whatever the task is called
         if self._is_announced:
             self._say(f"{request.agent} ({program.path}): {request.mode} {name}, auth: {command.auth}")
@@ -162,8 +168,9 @@ class AgentRun:
             if budget.exhausted is not None:
                 self._say(f"not retried: {budget.exhausted}")
                 return
-            reason = " ".join(str(outcome.reason).split())[:REASON_CHARACTERS]
+            reason = " ".join((outcome.reason or "its output ended early").split())[:REASON_CHARACTERS]
             self._say(f"{request.agent} crashed or printed no result ({reason}); retrying")
+            self._on_retry()
 
     async def _run_attempt(
         self, attempt: Attempt, program: Program, number: int, expected: str | None
@@ -178,9 +185,9 @@ class AgentRun:
                     yield events
         except ProcessError as error:
             if isinstance(error.payload, SpawnFailure):
-                unusable = not_started(error, error.payload)
-                more["not_found"] = error.message
-                self._refuse(Ending(not_found=error.message, exit_code=None), unusable=unusable, attempt=attempt)
+                unusable = not_started(self.request.agent, error, error.payload)
+                more["not_found"] = unusable.message
+                self._refuse(Ending(not_found=unusable.message, exit_code=None), unusable=unusable, attempt=attempt)
             else:
                 attempt.fault = attempt.fault or error.message
         except BaseException:
@@ -196,8 +203,8 @@ class AgentRun:
         request, record = self.request, attempt.record
         try:
             # A session belongs to its folder: in a temporary one it cannot be resumed.
-            if record.session_id is not None and request.agent in CLAUDE_LIKE and request.home is None:
-                sessions.remember(request.cwd, request.mode, record.session_id, clock.now())
+            if record.usable_session is not None and request.agent in CLAUDE_LIKE and request.home is None:
+                sessions.remember(request.cwd, request.mode, record.usable_session, clock.now())
             budget = budgets.add(request.workspace, budgets.cost_of(record, request.agent))
             self._note_work(None)
             return budget
@@ -278,13 +285,20 @@ class AgentRun:
         except DiskError as error:
             self._say(f"git will show .ralph/ as untracked: {error.message}")
 
-    def _expected_session(self) -> str | None:
+    def _with_session(self) -> Request:
+        """Return the request with the session to resume: the last one of its mode, whatever ran in between."""
         request = self.request
         # Always read, so that a damaged file is reported before the agent has spent anything.
         known = sessions.read(request.workspace)
-        if request.resume is not None:
-            return request.resume
-        return known.of(request.mode) if request.continue_session else None
+        if not request.continue_session or request.resume is not None or request.agent not in CLAUDE_LIKE:
+            return request
+        own = known.of(request.mode)
+        if own is not None:
+            return replace(request, resume=own)
+        if request.mode is Mode.SUMMARIZER or known == sessions.Sessions():
+            return request
+        self._say(f"there is no {request.mode} session to continue here; starting a new one")
+        return replace(request, continue_session=False)
 
 
 async def run(

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from bridle.wire.events.loose_json import JsonObject
+from bridle.wire.events.surrogates import replace_surrogates
 from bridle.wire.mask import Mask
 from bridle.wire.transcript.items import AnyItem, Call, FileChange, TextItem
 from bridle.wire.transcript.transcript import Transcript
@@ -32,7 +33,7 @@ def _item(transcript: Transcript, item: AnyItem, mask: Mask) -> JsonObject:
 
 def _masked(value: Any, mask: Mask) -> Any:
     if isinstance(value, str):
-        return mask.apply(value).encode("utf-8", "replace").decode()
+        return replace_surrogates(mask.apply(value))
     if isinstance(value, dict):
         return {name: _masked(inner, mask) for name, inner in value.items()}
     return [_masked(inner, mask) for inner in value] if isinstance(value, list | tuple) else value

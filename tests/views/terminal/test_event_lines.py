@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from bridle.views.terminal.event_lines import EventPrinter
+from bridle.views.terminal.event_lines import DROPPED_TEXT, EventPrinter
 from bridle.wire.events.decode import Decoder
+from bridle.wire.events.events import Event
 from bridle.wire.mask import Mask
 from bridle.wire.record.record import Record
 from tests.views.fixtures.agent_lines import answer, assistant, call, text
@@ -22,9 +23,18 @@ def shown(
     message: list[str] = []
     beside: list[str] = []
     live = EventPrinter(answer=message.append, status=beside.append, mask=Mask(("hunter2-secret",)), price=price)
-    for event in Decoder().feed(b"".join(json.dumps(line).encode() + b"\n" for line in lines)):
+    for event in events_of(*lines):
         live.show(event)
     return message, beside
+
+
+def events_of(*lines: dict[str, Any]) -> list[Event]:
+    return Decoder().feed(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+
+
+def held_printer() -> tuple[EventPrinter, list[str]]:
+    message: list[str] = []
+    return EventPrinter(answer=message.append, status=lambda _line: None, mask=Mask(), on_hold=lambda: None), message
 
 
 def test_text_is_the_answer_and_tools_are_status_lines() -> None:
@@ -119,3 +129,27 @@ def test_the_window_of_the_model_itself_decides_how_full_it_is() -> None:
     assert (
         shown(INIT | {"model": "x[1m]"}, printed, result)[1][-1] == "= 1 turn, 50000 in, 5 out, context 5%, 0.1234 USD"
     )
+
+
+def test_held_text_is_printed_when_the_result_shows_that_the_attempt_counts() -> None:
+    printer, message = held_printer()
+    for event in events_of(assistant("m1", text("one"))):
+        printer.show(event)
+    assert message == []
+    for event in events_of({"type": "result"}, assistant("m2", text("two"))):
+        printer.show(event)
+    assert message == ["one", "two"]
+
+
+def test_the_text_of_an_attempt_that_is_started_again_is_dropped() -> None:
+    printer, message = held_printer()
+    for event in events_of(assistant("m1", text("one"))):
+        printer.show(event)
+    printer.start_again()
+    assert not printer.has_answered
+    printer.release()
+    assert message == []
+    for event in events_of(assistant("m1", text("two"))):
+        printer.show(event)
+    printer.start_again()
+    assert message == ["two", DROPPED_TEXT], "what is printed already is marked"

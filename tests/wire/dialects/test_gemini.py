@@ -99,9 +99,18 @@ def test_an_exit_code_is_not_an_http_status() -> None:
     assert inspected("gemini", line)["api_error_status"] == 503
 
 
-@pytest.mark.parametrize("status", ["Error", True, None, "success"])
-def test_only_an_explicit_error_status_fails(status: Any) -> None:
-    assert inspected("gemini", part("x"), {"type": "result", "status": status})["error"] is None
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        ("error", "API error (no detail)"),
+        ("cancelled", "the run ended with the status cancelled"),
+        (True, None),
+        (None, None),
+        ("success", None),
+    ],
+)
+def test_every_status_but_success_is_an_error(status: Any, error: str | None) -> None:
+    assert inspected("gemini", part("x"), {"type": "result", "status": status})["error"] == error
 
 
 def test_a_tool_may_answer_without_output() -> None:

@@ -108,7 +108,7 @@ def test_done_after_an_error_is_a_failure() -> None:
 
 def test_rejected_permissions_are_denials() -> None:
     result = inspected("opencode", part("text", text="x"), line("done", rejected=["bash", 5, "edit"]))
-    assert [denial["tool_name"] for denial in result["permission_denials"]] == ["bash", "edit"]
+    assert result["permission_denials"] == [{"tool_name": "bash"}, 5, {"tool_name": "edit"}]
 
 
 def test_a_tool_is_printed_once_for_its_call_and_its_answer() -> None:

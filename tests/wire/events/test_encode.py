@@ -25,6 +25,7 @@ from bridle.wire.events.events import (
     Usage,
     User,
 )
+from bridle.wire.events.surrogates import replace_surrogates
 from bridle.wire.events.system import Init, System
 from tests.wire.fixtures.claude_recordings import NAMES, recorded
 from tests.wire.fixtures.event_strategies import events, known_events, refused_lines, unknown_events
@@ -43,6 +44,13 @@ ORDER_VARIES = {
 @given(known_events())
 def test_an_event_of_any_known_kind_decodes_to_itself(event: Event) -> None:
     assert decode(encode(event)) == [event]
+
+
+@pytest.mark.parametrize("text", ["\ud83d", "x\udcb2y"])
+def test_a_lone_surrogate_is_one_line_that_decodes_to_the_replacement_character(text: str) -> None:
+    (event,) = decode(encode(Result(result=text, structured_output={text: [text]})))
+    replaced = replace_surrogates(text)
+    assert event == Result(result=replaced, structured_output={replaced: [replaced]})
 
 
 @given(unknown_events())

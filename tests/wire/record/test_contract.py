@@ -127,9 +127,9 @@ TRANSPORT: dict[str, tuple[list[Line | str | bytes], dict[str, Any]]] = {
         [init(), json.dumps(assistant_line("eX")).encode().replace(b"X", b"\xe2\x82"), result("e")],
         {"output": "e\ufffd", "parse_errors": 0},
     ),
-    "lone surrogates survive": (
+    "lone surrogates become replacement characters": (
         [init(), '{"type":"assistant","message":{"content":[{"type":"text","text":"\\udcb2x\\ud83d"}]}}', result("n")],
-        {"output": "\udcb2x\ud83d", "parse_errors": 0},
+        {"output": "\ufffdx\ufffd", "parse_errors": 0},
     ),
     "NaN and infinities do not cost the line": (
         [
@@ -481,9 +481,9 @@ RESULTS: dict[str, tuple[list[Line | str | bytes], dict[str, Any]]] = {
             "output": "cannot",
         },
     ),
-    "denials of a wrong type are none": (
+    "denials of an unknown shape are denials": (
         [init(), assistant_line("a"), result("a", permission_denials="no")],
-        {**QUIET},
+        {"error": None, "run_error": True, "succeeded_cleanly": False},
     ),
     "structured output is kept as sent": (
         [init(), assistant_line("a"), result("{}", structured_output={"list": [1, None, "x"]})],
@@ -895,8 +895,8 @@ ENDINGS: dict[str, tuple[list[Line | str | bytes], Ending, dict[str, Any]]] = {
     ),
     "a missing program": (
         [],
-        Ending(exit_code=None, not_found="claude was not found on PATH"),
-        {"error": "claude was not found on PATH", "error_category": "not_found", "exit_code": -1, "run_error": True},
+        Ending(exit_code=None, not_found="Claude CLI not found: it is not on PATH"),
+        {"error_prefix": "Claude CLI not found:", "error_category": None, "exit_code": -1, "run_error": True},
     ),
     "another session than the one to be continued is a fork": (
         [*GOOD],

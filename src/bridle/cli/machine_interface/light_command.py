@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from bridle.errors import UsageError
+from bridle.wire.events.surrogates import replace_surrogates
 
 HELP_WIDTH_COLUMNS = 100
 END_OF_OPTIONS = "--"
@@ -142,15 +143,11 @@ class LightCommand:
 
 
 def print_json(value: object, *, pretty: bool = False) -> None:
-    """Print a document as UTF-8 in any locale; what UTF-8 cannot encode is escaped."""
+    """Print a document as UTF-8 in any locale, with U+FFFD for lone surrogates."""
     separators = None if pretty else (",", ":")
     text = json.dumps(value, indent=2 if pretty else None, separators=separators, ensure_ascii=False)
-    try:
-        data = text.encode()
-    except UnicodeEncodeError:
-        data = json.dumps(value, indent=2 if pretty else None, separators=separators).encode()
     sys.stdout.flush()
-    sys.stdout.buffer.write(data + b"\n")
+    sys.stdout.buffer.write(replace_surrogates(text).encode() + b"\n")
 
 
 def _next(rest: Iterator[str], name: str) -> str:

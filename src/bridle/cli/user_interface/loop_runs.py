@@ -38,6 +38,7 @@ from bridle.run.locate import locate
 from bridle.run.request import Auth, Permission, Request
 from bridle.run.sandbox import detect
 from bridle.views.terminal import receipt as receipts
+from bridle.wire.events.surrogates import replace_surrogates
 
 
 def find_loop_run(argument: str | None) -> Path:
@@ -159,13 +160,8 @@ def show(receipt: Receipt, reason: str, *, as_json: bool) -> None:
 
 
 def _as_json(document: dict[str, Any]) -> str:
-    """Return the document as JSON, escaped if it contains file names that are not UTF-8."""
-    text = json.dumps(document, ensure_ascii=False)
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return json.dumps(document)
-    return text
+    """Return the document as JSON, with U+FFFD where it contains file names that are not UTF-8."""
+    return replace_surrogates(json.dumps(document, ensure_ascii=False))
 
 
 def _runs_of(repository: Path, environment: Mapping[str, str]) -> Path:

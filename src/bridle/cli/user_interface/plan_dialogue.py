@@ -116,7 +116,7 @@ class Planner:
         if finished.unusable is not None:
             raise finished.unusable
         self.cost_usd += finished.cost.usd or 0.0
-        self.session_id = finished.record.session_id or self.session_id
+        self.session_id = finished.record.usable_session or self.session_id
         return finished
 
     def _fail(self, fault: str) -> int:

@@ -102,6 +102,15 @@ def is_terminal(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
+def reader_is_gone() -> bool:
+    """Return whether our own stdout is a pipe that has no reader."""
+    import select
+
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), select.POLLOUT)
+    return any(state & (select.POLLERR | select.POLLHUP) for _, state in poll.poll(0))
+
+
 def clean(text: str) -> str:
     """Mask secrets and escape control characters."""
     from bridle.views.terminal.escape_controls import escape_unprintable

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from bridle.run.budget import Cost
 from bridle.run.command import CLAUDE_LIKE
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
 from bridle.run.runner import Finished, run
+from bridle.wire.record.denials import denied_tool
 from bridle.wire.record.outcome import Ending, judge
 from bridle.wire.record.record import Record
 from bridle.workspace import snapshot
@@ -79,13 +79,13 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader)
         done=answer.done,
         question=answer.question,
         patterns=answer.patterns,
-        session_id=finished.record.session_id,
+        session_id=finished.record.usable_session,
         **asdict(usage),
         attempts=finished.attempts,
         changed=after.tree != before.tree or after.head != before.head,
         tree=after.tree,
         snapshot=before.name,
-        denials=tuple(_describe_denial(denial) for denial in finished.record.permission_denials[:DENIALS]),
+        denials=tuple(describe_denial(denial) for denial in finished.record.permission_denials[:DENIALS]),
         log=str(finished.log_path) if finished.log_path else None,
         prompt=str(prompt_path.relative_to(context.run_folder)),
         cut=prompt.cut,
@@ -282,10 +282,11 @@ def usage_of(finished: Finished, before: Usage | None = None) -> Usage:
     )
 
 
-def _describe_denial(denial: Mapping[str, Any]) -> str:
+def describe_denial(denial: object) -> str:
+    """Return the tool of a refused call, and its command or file if it has one."""
     fields = JsonFields(denial)
     main = fields.fields("tool_input").first("command", "file_path") or fields.value("tool_input")
-    return f"{fields.value('tool_name')}: {str(main)[:200]}"
+    return denied_tool(denial) + (f": {str(main)[:200]}" if main is not None else "")
 
 
 def _add_progress(context: RunContext, args: WorkArgs, result: WorkResult) -> None:

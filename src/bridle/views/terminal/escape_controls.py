@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from bridle.wire.events.surrogates import replace_surrogates
+
 TAB_CELLS = 4
 
 # Colours and links that tools print around their text: removed whole, so that the text stays readable.
@@ -34,9 +36,10 @@ def escape_controls(text: str) -> str:
 
 
 def escape_unprintable(text: str) -> str:
-    """Write every unprintable character but newline and tab as its Python escape."""
+    """Write every unprintable character but newline and tab as its Python escape; lone surrogates become U+FFFD."""
     if text.isascii() and text.isprintable():
         return text
+    text = replace_surrogates(text)
     return "".join(
         character
         if character.isprintable() or character in "\n\t"

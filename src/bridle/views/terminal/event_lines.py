@@ -28,6 +28,9 @@ _SHOWN_PERCENT = 1  # context below one percent is not shown
 _PROGRESS_PERCENT = 10
 _PROGRESS_USD = 0.10
 
+# Printed in a terminal after text of an attempt that crashed.
+DROPPED_TEXT = "[the text above is from an attempt that crashed and does not count]"
+
 Print = Callable[[str], None]
 Price = Callable[[Record], float | None]
 
@@ -35,11 +38,24 @@ Price = Callable[[Record], float | None]
 class EventPrinter:
     """A printer of events: the answer's text through `answer`, everything else through `status`.
 
+    With `on_hold` the answer is printed once the result shows that its attempt counts: a reader of a pipe cannot tell
+    it from the text of an attempt that crashed. `on_hold` is called for each text that is held back.
     `price` returns the cost of a run so far, where it can be known before the result.
     """
 
-    def __init__(self, *, answer: Print, status: Print, mask: Mask, price: Price = lambda _record: None) -> None:
+    def __init__(
+        self,
+        *,
+        answer: Print,
+        status: Print,
+        mask: Mask,
+        price: Price = lambda _record: None,
+        on_hold: Callable[[], None] | None = None,
+    ) -> None:
         self._answer = answer
+        self._on_hold = on_hold
+        self._is_held = on_hold is not None
+        self._held: list[str] = []
         self._status = status
         self._price = price
         self._mask = mask
@@ -78,7 +94,27 @@ class EventPrinter:
 
     def answer(self, text: str) -> None:
         self.has_answered = True
-        self._answer(self._clean(text))
+        self._held.append(self._clean(text))
+        if self._is_held and self._on_hold is not None:
+            self._on_hold()
+        else:
+            self.release()
+
+    def release(self) -> None:
+        """Print the text that was held back; the rest of the attempt is printed as it arrives."""
+        self._is_held = False
+        for text in self._held:
+            self._answer(text)
+        self._held.clear()
+
+    def start_again(self) -> None:
+        """Drop the attempt so far: the agent crashed and is started again."""
+        if self.has_answered and not self._is_held:
+            self._answer(DROPPED_TEXT)
+        self._held.clear()
+        self._is_held, self.has_answered = self._on_hold is not None, False
+        self._recorder, self._tools, self._message_id = Recorder(), {}, None
+        self._shown_percent, self._shown_usd = 0, 0.0
 
     def _init(self, event: Init) -> None:
         parts = {"": event.model, "session ": event.session_id, "permissions ": event.permission_mode}
@@ -136,6 +172,7 @@ class EventPrinter:
             self._status(self._clean(f"  rate limit {record.rate_limit_status}{until}"))
 
     def _result(self) -> None:
+        self.release()
         self._status(self._clean(status_line(self._recorder.record)))
 
     def _clean(self, text: str) -> str:

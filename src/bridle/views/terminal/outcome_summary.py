@@ -38,6 +38,7 @@ def _verdict(outcome: Outcome) -> str:
 def _facts(record: Record, outcome: Outcome) -> list[str]:
     facts = {
         "agent": _joined(record.version, record.model, _format_if_known("permission mode {}", record.permission_mode)),
+        "auth": _format_if_known("apiKeySource {}", record.api_key_source),
         "session": _joined(record.session_id, "not the session that was resumed" * outcome.session_forked),
         "folder": record.cwd or "",
         "turns": _joined(_count(record.num_turns, "turn"), _seconds(record.duration_ms), _cost(record)),

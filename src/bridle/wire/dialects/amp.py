@@ -29,9 +29,9 @@ class Amp:
 
 
 def _with_reason(event: Event) -> Event:
-    if not isinstance(event, Result) or event.is_error is not True or event.result is not None:
+    if not isinstance(event, Result) or not event.has_failed or event.errors is not None:
         return event
     match from_json(event.raw):
         case {"error": str(reason)}:
-            return msgspec.structs.replace(event, result=reason)
+            return msgspec.structs.replace(event, errors=[reason])
     return event

@@ -23,6 +23,7 @@ from bridle.wire.events.events import Assistant, Event, Ignored, Malformed, Resu
 from bridle.wire.events.lines import LINE_LIMIT_BYTES
 from bridle.wire.events.loose_json import JsonObject
 from bridle.wire.events.system import Init
+from bridle.wire.record.denials import denial_entries
 
 
 class Line(Struct, frozen=True):
@@ -183,8 +184,9 @@ class Cursor:
     def _result(self, event: Result) -> Result:
         self._all_deltas = self._last_whole = ""
         changes: JsonObject = {}
-        if self._denials and event.permission_denials is None:
-            changes["permission_denials"], self._denials = self._denials, []
+        if self._denials:
+            listed = denial_entries(event.permission_denials)
+            changes["permission_denials"], self._denials = [*listed, *self._denials], []
         usage = _usage(event.raw)
         if usage is not None:
             changes["usage"] = usage

@@ -140,9 +140,10 @@ class Gemini(DialectDecoder):
     def _result(self, line: Line, raw: bytes) -> list[Event]:
         self._has_result = True
         earlier, self._error = self._error, None
-        if line.status == "error":
+        if line.status not in (None, "success"):
             error = line.error if isinstance(line.error, Error) else Error(line.error)
-            return [self._failed(line.stats, replace(error, message=error.message or earlier), raw)]
+            status = None if line.status == "error" else f"the run ended with the status {line.status}"
+            return [self._failed(line.stats, replace(error, message=error.message or earlier or status), raw)]
         warnings = [] if earlier is None else [Notice(raw=raw, text=earlier, session_id=self._session)]
         return [*warnings, self._succeeded(line.stats, raw)]
 

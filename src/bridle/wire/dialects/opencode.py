@@ -20,6 +20,7 @@ from bridle.wire.events.events import Event, Result, Usage
 from bridle.wire.events.lines import LINE_LIMIT_BYTES
 from bridle.wire.events.loose_json import JsonObject
 from bridle.wire.events.system import Init, Notice
+from bridle.wire.record.denials import denial_entries
 from bridle.wire.record.record import Tally
 
 _MORE_TO_COME = "tool-calls"  # why a step finished, if the next one begins with the tools' results
@@ -91,7 +92,7 @@ class Line(Struct, frozen=True):
     session_id: str | None = field(default=None, name="sessionID")
     part: Part = Part()
     error: Error | str | None = None
-    rejected: list[Any] = []
+    rejected: Any = None
 
 
 class OpenCode(DialectDecoder):
@@ -139,8 +140,8 @@ class OpenCode(DialectDecoder):
                 self._error = line.error if isinstance(line.error, Error) else Error(message=line.error)
                 return [build_events.ignored_line(value, raw)]
             case "done":
-                rejected = [name for name in line.rejected if isinstance(name, str)]
-                return [self._result(raw, denials=[{"tool_name": name} for name in rejected])]
+                rejected = denial_entries(line.rejected)
+                return [self._result(raw, denials=[_refused_call(entry) for entry in rejected])]
         return [build_events.unknown_line(value, raw)]
 
     def _message_id(self, part: Part) -> str:
@@ -184,7 +185,7 @@ class OpenCode(DialectDecoder):
         output = (state.error if is_error else state.output) or ""
         return [call, build_events.tool_answer(call_id, output, raw, session=session, is_error=is_error)]
 
-    def _result(self, raw: bytes, *, denials: list[JsonObject] | None = None) -> Result:
+    def _result(self, raw: bytes, *, denials: list[Any] | None = None) -> Result:
         self._is_done = True
         error, self._error = self._error, None
         message = None if error is None else error.text
@@ -199,6 +200,11 @@ class OpenCode(DialectDecoder):
             usage=None if self._tally is None else Usage(**asdict(self._tally)),
             permission_denials=denials or None,
         )
+
+
+def _refused_call(entry: Any) -> Any:
+    """Return a refused tool as Claude Code lists it; OpenCode prints its name only."""
+    return {"tool_name": entry} if isinstance(entry, str) else entry
 
 
 def _usage(tokens: Tokens) -> Usage:

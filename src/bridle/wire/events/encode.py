@@ -1,7 +1,7 @@
 """Events to bytes: one line for each, with fields in the order that agents use.
 
 `decode(encode(event))` returns the same event, with two exceptions: a Skipped line, whose bytes were not kept, becomes
-an empty one; and a high surrogate right before a low one becomes the one character that the pair encodes.
+an empty one; and surrogates become the character that a pair encodes, or U+FFFD.
 """
 
 from __future__ import annotations

@@ -153,6 +153,13 @@ class Result(Event, frozen=True, kw_only=True, tag="result", eq=False, gc=False)
     origin: Any = None
     uuid: str | None = None
     errors: Any = None
+    content: Any = None
+    """The words of an error, where another program puts them."""
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the turn failed: it says so, or its subtype is an error."""
+        return self.is_error is True or (self.subtype or "").startswith("error")
 
 
 class StreamEvent(Event, frozen=True, kw_only=True, tag="stream_event", eq=False, gc=False):

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, TypeAlias
 
 import msgspec
 
+from bridle.wire.events.surrogates import replace_surrogates
+
 JsonObject: TypeAlias = dict[str, Any]
 """A decoded JSON object of any shape, such as the input of a tool."""
 
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _decode_strictly = msgspec.json.Decoder().decode
 
 
 def loads(text: str) -> Any:
-    """Decode JSON that may hold lone surrogates, NaN or raw control characters.
+    """Decode JSON that may hold lone surrogates, NaN or raw control characters. Lone surrogates become U+FFFD.
 
     Raise ValueError or RecursionError for text that is not JSON, is nested too deep, or has an absurdly long integer.
     """
-    return json.loads(text, strict=False)
+    value = json.loads(text, strict=False)
+    return without_surrogates(value) if _ESCAPED_SURROGATE.search(text) else value
+
+
+def without_surrogates(value: Any) -> Any:
+    """Return a JSON value with U+FFFD for lone surrogates. Raise what `json` raises for a value that is not JSON."""
+    return json.loads(replace_surrogates(json.dumps(value, ensure_ascii=False)))
 
 
 def decode_json(data: bytes) -> Any:

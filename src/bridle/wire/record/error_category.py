@@ -29,7 +29,6 @@ class Category(StrEnum):
     PROCESS = "process"
     PARSE = "parse"
     BUDGET = "budget"
-    NOT_FOUND = "not_found"
 
 
 _BY_SUBTYPE: dict[str | None, Category] = {

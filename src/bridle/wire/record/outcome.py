@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from bridle.wire.events.events import STREAM_ENDED
-from bridle.wire.record.error_category import Category, stream_error, truncate_error
+from bridle.wire.record.error_category import NO_DETAIL, Category, stream_error, truncate_error
 from bridle.wire.record.heuristics import find_doubt
 from bridle.wire.record.record import Record
 
 INTERRUPTED_SUBTYPE = "error_during_execution"
 NO_RESULT = "stream-json ended without a 'result' message; token usage unavailable"
 NO_EVENTS = "the input is JSON but has no events: expected one event per line (--output-format stream-json)"
+OPEN_TURN = "stream-json ended within a turn; the result is that of the turn before"
 MALFORMED_PREFIX = "malformed stream-json line skipped:"
 NO_EXIT_CODE = -1  # of a run that timed out, or whose program was not found
 # The end of a long stderr explains a failure. Live runs and logs read later keep the same part of it.
@@ -109,7 +110,8 @@ def judge(record: Record, ending: Ending | None = None, rules: Rules | None = No
     category = problem.category or _category_of_reason(record, ending, rules, reason)
     exit_code = _exit_code(ending, problem)
     answered = record.output.strip() or (record.failure is None and final_text.strip())
-    succeeded = exit_code == 0 and bool(answered)
+    succeeded = exit_code == 0 and bool(answered) and ending.fault is None
+    is_whole = record.results > 0 and record.failure is None and (ending.ended_by_us or not record.is_turn_open)
     return Outcome(
         final_text=final_text,
         error=problem.error,
@@ -118,7 +120,7 @@ def judge(record: Record, ending: Ending | None = None, rules: Rules | None = No
         reason=reason,
         degraded=degraded,
         succeeded=succeeded,
-        succeeded_cleanly=succeeded and problem.error is None and category is None,
+        succeeded_cleanly=succeeded and is_whole and problem.error is None and category is None,
         session_forked=_forked(record, ending),
         exit_code=exit_code,
         warnings=(*_stream_warnings(record, ending), *problem.warnings, *_mismatch(record, ending, problem)),
@@ -140,7 +142,7 @@ def _forgive_late_timeout(record: Record, ending: Ending) -> Ending:
 
 
 def _exit_code(ending: Ending, problem: _Problem) -> int | None:
-    if problem.category in (Category.TIMEOUT, Category.NOT_FOUND):
+    if problem.category is Category.TIMEOUT or ending.not_found is not None:
         return NO_EXIT_CODE
     return 0 if ending.ended_by_us else ending.exit_code
 
@@ -160,14 +162,15 @@ def _final_text(record: Record) -> tuple[str, bool]:
 def _find_problem(record: Record, ending: Ending, rules: Rules) -> _Problem:
     """Return the first problem: of the stream, the clock, the heuristics, the process."""
     if ending.not_found is not None:
-        return _Problem(ending.not_found, Category.NOT_FOUND)
+        return _Problem(ending.not_found)
     if ending.fault is not None:
         return _Problem(truncate_error(ending.fault), ending.fault_category or Category.PROCESS)
     stderr = ending.stderr if ending.stderr.strip() else ""
     if ending.timed_out and is_cut_short(record):
         return _Problem("timeout", Category.TIMEOUT, _stderr_warning(stderr))
     if record.failure is not None:
-        return _Problem(*stream_error(record.failure, record), _stderr_warning(stderr))
+        error, category = stream_error(record.failure, record) if record.failure.is_declared else (None, None)
+        return _Problem(error, category, _stderr_warning(stderr))
     doubted = find_doubt(record, background=rules.background_heuristic) if rules.hang_heuristic else None
     if doubted is not None:
         return _Problem(None, doubted[0], (doubted[1], *_stderr_warning(stderr)))
@@ -180,6 +183,8 @@ def _reason(record: Record, ending: Ending, rules: Rules, problem: _Problem, fin
     """Return why an unattended run must count as failed, or None."""
     if problem.error is not None:
         return problem.error
+    if record.failure is not None:
+        return truncate_error(record.failure.text or NO_DETAIL)
     if record.permission_denials and rules.denials_fail:
         return f"permission was refused for {', '.join(sorted(set(record.denied_tools)))}"
     if record.results:
@@ -193,16 +198,16 @@ def _reason(record: Record, ending: Ending, rules: Rules, problem: _Problem, fin
 
 def _category_of_reason(record: Record, ending: Ending, rules: Rules, reason: str | None) -> Category | None:
     """Return the category of a failure that only the harness policy finds."""
-    if reason is None or rules.policy is Policy.LENIENT:
+    if reason is None or rules.policy is Policy.LENIENT or ending.not_found is not None:
         return None
     if record.results:
-        return Category.PERMISSION if record.permission_denials else None
+        return Category.PERMISSION if record.permission_denials and record.failure is None else None
     return Category.PARSE if ending.exit_code == 0 else Category.PROCESS
 
 
 def _forked(record: Record, ending: Ending) -> bool:
     expected = ending.expected_session
-    return expected is not None and record.session_id is not None and record.session_id != expected
+    return expected is not None and record.usable_session not in (None, expected)
 
 
 def _stream_warnings(record: Record, ending: Ending) -> list[str]:
@@ -212,6 +217,8 @@ def _stream_warnings(record: Record, ending: Ending) -> list[str]:
         warnings.append(f"{MALFORMED_PREFIX} and {more} more")
     if not record.results and ending.was_started:
         warnings.append(NO_RESULT)
+    if record.results and record.is_turn_open and not ending.ended_by_us:
+        warnings.append(OPEN_TURN)
     if record.ignored and record.ignored == record.events:
         warnings.append(NO_EVENTS)
     if record.other_session_id is not None:

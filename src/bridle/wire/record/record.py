@@ -15,6 +15,7 @@ from bridle.wire.events.decode_tolerant import convert
 from bridle.wire.events.events import Usage
 from bridle.wire.events.loose_json import JsonObject
 from bridle.wire.events.numbers import plausible
+from bridle.wire.record.denials import denied_tool
 
 MAIN = None  # the thread of the agent itself; a sub-agent's thread is the id of the tool call that started it
 
@@ -76,6 +77,8 @@ class Failure:
     subtype: str | None = None
     api_error_status: int | None = None
     notice: str | None = None  # the program's name for the error, from assistant.error
+    is_declared: bool = True
+    """Whether the result says `is_error: true`; else only its subtype is an error."""
 
 
 @dataclass(slots=True)
@@ -106,7 +109,10 @@ class Record:
     """Set if the last turn that counts failed."""
     structured_output: Any = None
     has_structured_output: bool = False
-    permission_denials: list[JsonObject] = field(default_factory=list)
+    permission_denials: list[Any] = field(default_factory=list)
+    """The refused calls, as sent."""
+    is_turn_open: bool = False
+    """Whether a turn began after the last result and has none of its own."""
 
     usage: Tally = field(default_factory=Tally)
     cache_creation: JsonObject | None = None
@@ -184,7 +190,15 @@ class Record:
     @property
     def denied_tools(self) -> list[str]:
         """The names of the tools whose calls were refused, one for each call."""
-        return [str(denial.get("tool_name", "?")) for denial in self.permission_denials]
+        return [denied_tool(denial) for denial in self.permission_denials]
+
+    @property
+    def usable_session(self) -> str | None:
+        """The session to resume next; None if only a failed result without an init names one.
+
+        Claude Code prints such a result, with a new id, where it does not find the session to resume.
+        """
+        return self.session_id if self.inits or self.failure is None else None
 
 
 class _ModelUsage(msgspec.Struct, frozen=True):

@@ -34,6 +34,7 @@ from bridle.wire.events.system import (
     TaskStarted,
     TaskUpdated,
 )
+from bridle.wire.record.denials import denial_entries, denied_call
 from bridle.wire.record.record import MAIN, Answer, Chunk, Failure, Record, Tally
 
 SUB_AGENT_TOOLS = ("Task", "Agent")  # the tool's name in the list of tools, and in calls
@@ -97,6 +98,7 @@ class Recorder:
     def _init(self, event: Init) -> None:
         record = self.record
         record.inits += 1
+        record.is_turn_open = True
         if record.inits > 1:
             if event.session_id is not None and event.session_id != record.session_id:
                 record.other_session_id = event.session_id
@@ -179,6 +181,7 @@ class Recorder:
     def _result(self, event: Result) -> None:
         record = self.record
         record.results += 1
+        record.is_turn_open = False
         is_turn = self._results_with_init < record.inits or record.results == 1
         self._results_with_init += is_turn
         record.session_id = record.session_id or event.session_id
@@ -186,12 +189,13 @@ class Recorder:
         record.result_stop_reason = event.stop_reason
         record.terminal_reason = event.terminal_reason
         text = record.result_text = result_text(event.result)
-        if event.is_error is True:
+        if event.has_failed:
             record.failure = Failure(
-                text=text or errors_text(event.errors),
+                text=failure_text(event),
                 subtype=event.subtype,
                 api_error_status=event.api_error_status,
                 notice=self._notice,
+                is_declared=event.is_error is True,
             )
             record.resets_at = _reset_time(text) or record.resets_at
         elif is_turn:
@@ -199,19 +203,16 @@ class Recorder:
         self._add_numbers(event, is_turn=is_turn)
         if event.structured_output is not None:
             record.structured_output, record.has_structured_output = event.structured_output, True
-        if isinstance(event.permission_denials, list):
-            self._deny(event.permission_denials)
+        self._deny(denial_entries(event.permission_denials))
 
     def _deny(self, denials: list[Any]) -> None:
         """Add refused calls, each once: a turn lists its own or those of the whole run."""
         for denial in denials:
-            match denial:
-                case {"tool_use_id": str(call_id)}:
-                    if call_id not in self._denied:
-                        self.record.permission_denials.append(denial)
-                    self._denied.add(call_id)
-                case dict():
-                    self.record.permission_denials.append(denial)
+            call_id = denied_call(denial)
+            if call_id is None or call_id not in self._denied:
+                self.record.permission_denials.append(denial)
+            if call_id is not None:
+                self._denied.add(call_id)
 
     def _add_numbers(self, event: Result, *, is_turn: bool) -> None:
         """Add the figures of a result: usage, turns and time are per turn; cost and usage by model are cumulative.
@@ -307,11 +308,25 @@ def result_text(value: Any) -> str | None:
     return None
 
 
-def errors_text(value: Any) -> str | None:
-    """Join the errors that a failed result lists."""
-    if not isinstance(value, list):
-        return None
-    return "; ".join(item for item in value if isinstance(item, str)) or None
+def failure_text(event: Result) -> str | None:
+    """Return the words of a failed result.
+
+    Where only the subtype says that it failed, `result` may be an answer and is not its error.
+    """
+    listed = "; ".join(error_texts(event.errors)) or result_text({"content": event.content})
+    return result_text(event.result) or listed if event.is_error is True else listed or event.subtype
+
+
+def error_texts(value: Any) -> list[str]:
+    """Return the errors that a failed result lists: texts, or objects with a message."""
+    return [text for item in (value if isinstance(value, list) else [value]) if (text := _error_text(item))]
+
+
+def _error_text(item: Any) -> str:
+    match item:
+        case str(text) | {"message": str(text)}:
+            return text
+    return ""
 
 
 def _block_text(block: Any) -> str:

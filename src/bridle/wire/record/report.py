@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from bridle.wire.events.loose_json import JsonObject
+from bridle.wire.events.loose_json import JsonObject, without_surrogates
 from bridle.wire.record.outcome import Outcome
 from bridle.wire.record.record import Record, Tally
 
@@ -26,9 +26,9 @@ def report_document(record: Record, outcome: Outcome) -> JsonObject:
 
 
 def report_json(value: JsonObject) -> str:
-    """Encode a document as portable JSON: ASCII with escapes, null for NaN and infinities."""
+    """Encode a document as portable JSON: ASCII with escapes, null for NaN and infinities, U+FFFD for surrogates."""
     try:
-        return json.dumps(value, allow_nan=False)
+        return json.dumps(without_surrogates(value), allow_nan=False)
     except (ValueError, RecursionError):
         return json.dumps({name: _encodable(item) for name, item in value.items()}, allow_nan=False)
 
@@ -36,7 +36,7 @@ def report_json(value: JsonObject) -> str:
 def _encodable(value: Any) -> Any:
     """Return the value without NaN and infinities; None if it is nested too deep or has too many digits."""
     try:
-        return json.loads(json.dumps(value), parse_constant=lambda _: None)
+        return json.loads(json.dumps(without_surrogates(value)), parse_constant=lambda _: None)
     except (ValueError, RecursionError):
         return None
 

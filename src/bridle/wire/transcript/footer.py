@@ -9,7 +9,8 @@ from msgspec import Struct
 from bridle.wire.events.decode_tolerant import convert
 from bridle.wire.events.events import Result, Usage
 from bridle.wire.events.numbers import plausible
-from bridle.wire.record.recorder import result_text
+from bridle.wire.record.denials import denial_entries, denied_call, denied_tool
+from bridle.wire.record.recorder import error_texts, result_text
 from bridle.wire.transcript.clip import Clip
 from bridle.wire.transcript.items import Denial, Footer, Tokens
 
@@ -23,22 +24,15 @@ class Origin(Struct, frozen=True):
     kind: str = ""
 
 
-class DenialEntry(Struct, frozen=True):
-    """A refused call in a result's list."""
-
-    tool_name: str = ""
-    tool_use_id: str = ""
-
-
 def footer_of(event: Result, clip: Clip, limit: int) -> Footer:
     """Return the footer of a result, without an id."""
     duration = plausible(event.duration_ms)
     return Footer(
         id=0,
         subtype=event.subtype or "",
-        failed=event.is_error is True,
+        failed=event.has_failed,
         text=clip(result_text(event.result) or "", limit).text,
-        errors=_errors(event.errors, clip, limit),
+        errors=_errors(event, clip, limit),
         cost_usd=plausible(event.total_cost_usd),
         turns=plausible(event.num_turns),
         seconds=None if duration is None else duration / 1000,
@@ -51,15 +45,15 @@ def footer_of(event: Result, clip: Clip, limit: int) -> Footer:
     )
 
 
-def _errors(value: Any, clip: Clip, limit: int) -> tuple[str, ...]:
-    entries = value[:KEPT_ERRORS] if isinstance(value, list) else []
-    return tuple(clip(entry, limit).text for entry in entries if isinstance(entry, str))
+def _errors(event: Result, clip: Clip, limit: int) -> tuple[str, ...]:
+    texts = error_texts(event.errors)[:KEPT_ERRORS] if event.errors else []
+    words = result_text({"content": event.content}) if event.has_failed else None
+    return tuple(clip(text, limit).text for text in (*texts, *([words] if words else [])))
 
 
 def _denials(value: Any) -> tuple[Denial, ...]:
-    entries = value[:KEPT_DENIALS] if isinstance(value, list) else []
-    denials = (convert(entry, DenialEntry) for entry in entries if isinstance(entry, dict))
-    return tuple(Denial(tool=denial.tool_name, call_id=denial.tool_use_id) for denial in denials)
+    entries = denial_entries(value)[:KEPT_DENIALS]
+    return tuple(Denial(tool=denied_tool(entry), call_id=denied_call(entry) or "") for entry in entries)
 
 
 def _tokens(usage: Usage) -> Tokens:

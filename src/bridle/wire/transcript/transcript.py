@@ -177,7 +177,8 @@ class Transcript:
         if (event.terminal_reason or "").startswith("aborted"):
             self._calls.interrupted(thread=None)
         denied = {denial.call_id for denial in footer.denials}
-        self._calls.denied(denied, is_complete=isinstance(event.permission_denials, list))
+        is_complete = isinstance(event.permission_denials, list) and "" not in denied
+        self._calls.denied(denied, is_complete=is_complete)
         earlier, text = self._board.footer_count, "" if is_shown else footer.text
         self._board.add(replace(footer, at=at, text=text, earlier_turns=earlier))
 

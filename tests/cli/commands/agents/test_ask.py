@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from bridle.run.budget import budget_file
+from bridle.views.terminal.event_lines import DROPPED_TEXT
 from tests.fixtures.bridle_program import BRIDLE
 from tests.parse_cases import CASES_FILE, OUR_CASES_FILE, Case, differences, load_cases, stream_of
 from tests.run.fixtures.agent_runs import SCHEMA, logs_of, meta_of
@@ -151,10 +153,20 @@ def test_a_missing_agent_is_exit_5_with_one_line_that_names_it_and_the_remedy(tm
     gone = Agent(tmp_path / "gone")
     done = ask(gone, tmp_path, "hello")
     assert (done.returncode, done.stdout) == (5, "")
-    assert done.stderr == f"bridle: {gone.path} (from BRIDLE_CLAUDE) was not found. Correct or unset BRIDLE_CLAUDE.\n"
+    message = f"Claude CLI not found: {gone.path} (from BRIDLE_CLAUDE)"
+    assert done.stderr == f"bridle: {message}. Correct or unset BRIDLE_CLAUDE.\n"
     code, document = ask_json(gone, tmp_path, "hello")
-    assert (code, document["exit_code"], document["error_category"]) == (5, -1, "not_found")
-    assert str(gone.path) in document["error"]
+    assert (code, document["exit_code"], document["error_category"], document["error"]) == (5, -1, None, message)
+    assert document["run_error"]
+
+
+@pytest.mark.parametrize(("agent", "name"), [("codex", "Codex"), ("gemini", "Gemini"), ("opencode", "OpenCode")])
+def test_another_missing_agent_is_named_the_same_way(tmp_path: Path, agent: str, name: str) -> None:
+    variable = {f"BRIDLE_{agent.upper()}": "/nonexistent"}
+    done = ask(Agent(tmp_path / "gone"), tmp_path, "--json", "--agent", agent, "hello", **variable)
+    document = json.loads(done.stdout)
+    assert (done.returncode, document["exit_code"], document["error_category"]) == (5, -1, None)
+    assert document["error"].startswith(f"{name} CLI not found: /nonexistent")
 
 
 def test_an_agent_that_is_not_logged_in_is_exit_5(tmp_path: Path) -> None:
@@ -166,10 +178,91 @@ def test_an_agent_that_is_not_logged_in_is_exit_5(tmp_path: Path) -> None:
 
 def test_a_failed_outcome_is_exit_1_and_a_degraded_one_is_0(tmp_path: Path) -> None:
     failed = Script().out(init(), result("overloaded", is_error=True)).install(tmp_path / "bin", "failed")
+    by_subtype = result("", subtype="error_max_turns", errors=["Reached maximum number of turns (2)"])
+    subtype = Script().out(init(), says("so far"), by_subtype).install(tmp_path / "bin", "subtype")
     degraded = Script().out(init(), says("words")).install(tmp_path / "bin", "degraded")
     assert ask(failed, tmp_path, "hello").returncode == 1
+    done = ask(subtype, tmp_path, "hello")
+    assert (done.returncode, done.stdout) == (1, "so far\n")
+    assert "bridle: failed: Reached maximum number of turns (2)\n" in done.stderr
     code, document = ask_json(degraded, tmp_path, "hello")
     assert (code, document["degraded"], document["final_text"]) == (0, True, "words")
+
+
+CRASHED = Script().out(init(apiKeySource="claude.ai"), says("half of an ans")).kill()
+
+
+def test_after_a_crash_stdout_has_the_answer_of_the_attempt_that_counts_alone(tmp_path: Path) -> None:
+    retried = Script().on_start(1, CRASHED).out(init(), says("the answer"), result("the answer"))
+    done = ask(retried.install(tmp_path / "bin"), tmp_path, "hello")
+    assert (done.returncode, done.stdout) == (0, "the answer\n")
+    assert "; retrying\n" in done.stderr
+    only_in_result = Script().on_start(1, CRASHED).out(init(), result("the answer"))
+    assert ask(only_in_result.install(tmp_path / "bin2"), tmp_path, "hello").stdout == "the answer\n"
+
+
+def test_a_result_line_that_was_cut_off_is_tried_again(tmp_path: Path) -> None:
+    cut = Script().out(init(), says("first"), result("first")[:-20])
+    done = ask(Script().on_start(1, cut.exit(0)).out(init(), result("second")).install(tmp_path / "a"), tmp_path, "x")
+    assert (done.returncode, done.stdout) == (0, "second\n")
+    always = Script().out(init(), says("words"), result("words")[:-20]).install(tmp_path / "b")
+    code, document = ask_json(always, tmp_path, "hello")
+    assert (code, document["attempts"], document["degraded"]) == (0, 2, True)
+    assert (document["succeeded_cleanly"], document["parse_errors"]) == (False, 1)
+    assert ask(always, tmp_path, "hello").stdout == "words\n"
+
+
+def test_a_terminal_shows_the_text_at_once_and_marks_that_of_a_crashed_attempt(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    script = Script().on_start(1, CRASHED).out(init(), says("the answer")).until(gate).out(result("the answer"))
+    agent = script.install(tmp_path / "bin")
+    ours, theirs = os.openpty()
+    command = [str(BRIDLE), "ask", "--cwd", str(tmp_path), "hello"]
+    with subprocess.Popen(command, env=agent.environment(), stdout=theirs, stderr=subprocess.DEVNULL) as started:
+        os.close(theirs)
+        shown = b""
+        while b"the answer" not in shown:
+            shown += os.read(ours, 4096)
+        gate.touch()
+        assert started.wait(HANG_SECONDS) == 0
+    os.close(ours)
+    lines = shown.decode().splitlines()
+    assert lines == ["half of an ans", DROPPED_TEXT, "the answer"]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--json"]])
+def test_the_source_of_the_key_is_printed_once_on_stderr(tmp_path: Path, arguments: list[str]) -> None:
+    agent = Script().on_start(1, CRASHED).out(init(), result()).install(tmp_path / "bin")
+    done = ask(agent, tmp_path, *arguments, "hello")
+    assert [line for line in done.stderr.splitlines() if "apiKeySource" in line] == ["bridle: apiKeySource=claude.ai"]
+    silent = Script().out(init(apiKeySource=5), init(), result()).install(tmp_path / "bin2")
+    assert "apiKeySource" not in ask(silent, tmp_path, *arguments, "hello").stderr, "the first init decides"
+
+
+def test_continue_resumes_the_session_of_its_own_mode(tmp_path: Path) -> None:
+    planner = Script().out(init("planner-1"), result(session="planner-1")).install(tmp_path / "a")
+    coder = Script().out(init("coder-1"), result(session="coder-1")).install(tmp_path / "b")
+    ask(planner, tmp_path, "--mode", "planner", "plan it")
+    assert "no coder session to continue here" in ask(coder, tmp_path, "--continue", "code it").stderr
+    code, document = ask_json(planner, tmp_path, "--mode", "planner", "--continue", "go on")
+    assert (code, document["session_forked"]) == (0, False)
+    sessions = [
+        [word for word in start["argv"] if word.startswith(("--resume", "--continue"))] for start in planner.starts
+    ]
+    assert sessions == [[], ["--resume=planner-1"]]
+    assert not any(word.startswith(("--resume", "--continue")) for word in coder.starts[0]["argv"])
+
+
+def test_a_session_that_cannot_be_resumed_changes_nothing(tmp_path: Path) -> None:
+    ask(Script().out(init("coder-1"), result(session="coder-1")).install(tmp_path / "a"), tmp_path, "hello")
+    failure = result("", "new-1", subtype="error_during_execution", is_error=True, errors=["No conversation found"])
+    agent = Script().out(failure).err("No conversation found with session ID: gone\n").exit(1).install(tmp_path / "b")
+    done = ask(agent, tmp_path, "--json", "--resume", "gone", "hello")
+    document = json.loads(done.stdout)
+    assert (done.returncode, document["session_forked"], document["error"]) == (1, False, "No conversation found")
+    assert "forked" not in done.stderr
+    stored = json.loads((tmp_path / ".ralph/state/claude-session.json").read_text())
+    assert stored["coder_session_id"] == "coder-1"
 
 
 @pytest.mark.parametrize(
@@ -327,7 +420,6 @@ def test_a_reader_that_goes_away_ends_the_agent(tmp_path: Path) -> None:
     agent = script.install(tmp_path / "bin")
     with asking(agent, tmp_path) as started:
         assert started.stdout is not None
-        assert started.stdout.readline() == "one\n"
         started.stdout.close()
         gate.touch()
         assert started.wait(HANG_SECONDS) == 141
@@ -394,7 +486,7 @@ def test_a_program_that_could_not_be_started_is_replayed_as_such(tmp_path: Path)
     agent = successful_turn().install(tmp_path / "bin")
     agent.path.write_text("#!/nonexistent\n")
     code, live = ask_json(agent, tmp_path, "hello")
-    assert (code, live["error_category"], live["exit_code"]) == (5, "not_found", -1)
+    assert (code, live["error_category"], live["exit_code"]) == (5, None, -1)
     replayed = inspect(live["log_path"])
     assert {field: value for field, value in live.items() if field not in LIVE_ONLY.split()} == replayed
 

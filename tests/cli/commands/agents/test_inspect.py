@@ -20,7 +20,9 @@ from tests.wire.fixtures.stream_lines import assistant_line, call, encode_lines,
 LIMIT_SECONDS = 60
 MEBIBYTE = 1024 * 1024
 CASES = load_cases(CASES_FILE, mode="inspect")
-GOOD = encode_lines([init(claude_code_version="2.1.9"), assistant_line("Hello"), result("Hello")])
+GOOD = encode_lines(
+    [init(claude_code_version="2.1.9", apiKeySource="claude.ai"), assistant_line("Hello"), result("Hello")]
+)
 
 
 def inspect(*arguments: str, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
@@ -67,7 +69,7 @@ def test_lone_surrogates_and_numbers_that_json_cannot_say_are_printed_as_json() 
     lines = ['{"type":"assistant","message":{"content":[{"type":"text","text":"\\udcb2"}]}}']
     lines += ['{"type":"result","result":"a","structured_output":[NaN,{"x":-Infinity}],"duration_ms":1e999}']
     found = document("-", stdin=encode_lines(lines))
-    assert found["output"] == "\udcb2"
+    assert found["output"] == "\ufffd"
     assert found["structured_output"] == [None, {"x": None}]
     assert found["duration_ms"] is None
 
@@ -141,6 +143,27 @@ def test_flags_win_over_what_was_kept(tmp_path: Path) -> None:
     assert (found["error"], found["exit_code"], found["session_forked"]) == (None, 0, False)
 
 
+@pytest.mark.parametrize("meta", [{"agent": "claude"}, {"exit_code": None, "lost": True, "ended": "now"}])
+def test_a_log_whose_end_bridle_did_not_see_is_interrupted_in_words_and_in_json(
+    tmp_path: Path, meta: dict[str, Any]
+) -> None:
+    log = kept_log(tmp_path, encode_lines([init(), assistant_line("half")]), **meta)
+    found = document(str(log))
+    assert (found["error"], found["error_category"]) == ("interrupted, or not ended yet", "process")
+    assert (found["run_error"], found["succeeded"], found["exit_code"]) == (True, False, None)
+    assert inspect(str(log)).stdout.startswith(b"failed (process): interrupted, or not ended yet\n")
+    whole = document(str(kept_log(tmp_path, GOOD, **meta)))
+    assert (whole["error"], whole["succeeded_cleanly"], whole["exit_code"]) == (None, True, 0)
+
+
+def test_an_interrupted_log_says_the_same_in_words_and_in_json(tmp_path: Path) -> None:
+    stream = encode_lines([init(), assistant_line("half")])
+    log = kept_log(tmp_path, stream, exit_code=0, ended="now", fault="interrupted", interrupted=True)
+    found = document(str(log))
+    assert (found["error"], found["succeeded"], found["run_error"]) == ("interrupted", False, True)
+    assert inspect(str(log)).stdout.startswith(b"failed (process): interrupted\n")
+
+
 def test_a_broken_file_beside_a_log_is_reported(tmp_path: Path) -> None:
     log = kept_log(tmp_path, GOOD)
     log.with_name("20261115-coder-task.meta.json").write_text("{", encoding="utf-8")
@@ -159,6 +182,7 @@ def test_the_summary_begins_with_the_verdict() -> None:
     assert done.stdout.decode().splitlines() == [
         "succeeded",
         "agent     2.1.9, claude-sonnet-4-5",
+        "auth      apiKeySource claude.ai",
         "session   5f0c7a52-0000-4000-8000-000000000001",
         "folder    /project",
         "turns     2 turns, 0.0100 USD",
@@ -172,6 +196,9 @@ def test_the_summary_begins_with_the_verdict() -> None:
     ("lines", "verdict"),
     [
         ([init(), failed("401 no")], "failed (auth): 401 no"),
+        ([init(), failed(..., content="no credit")], "failed (api): no credit"),
+        ([init(), result(..., subtype="error_max_turns", errors=["2 turns"])], "failed: 2 turns"),
+        ([init(), result(permission_denials="Bash")], "failed (permission): permission was refused for Bash"),
         ([init()], "failed (parse): the agent ended without a result (exit code 0)"),
         ([init(), assistant_line("a")], "succeeded, degraded: no result, answer assembled from the stream"),
         (
@@ -197,7 +224,7 @@ def test_the_summary_can_be_printed_in_a_narrow_locale() -> None:
     stream = encode_lines([init(), '{"type":"result","result":"\\udcb2 h\\u00e9"}'])
     done = inspect("-", stdin=stream, PYTHONIOENCODING="ascii", LC_ALL="C")
     assert (done.returncode, done.stderr) == (0, b"")
-    assert b"\\udcb2 h\\xe9" in done.stdout
+    assert b"\\ufffd h\\xe9" in done.stdout
 
 
 def test_secrets_are_masked_for_people_and_kept_for_programs() -> None:

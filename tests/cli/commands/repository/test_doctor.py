@@ -106,7 +106,7 @@ def test_a_user_reads_one_line_for_each_part(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert done.stdout.splitlines()[-1] == "something is missing"
-    assert any(line.startswith("missing  claude was not found") for line in done.stdout.splitlines())
+    assert any(line.startswith("missing  Claude CLI not found: ") for line in done.stdout.splitlines())
 
 
 def plugin_part(folder: Path, **variables: str) -> dict[str, Any]:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bridle.cli.exit_codes import AGENT_UNUSABLE, FAILED, SUCCESS
+from bridle.cli.user_interface.terminal import reader_is_gone, run_interruptible
 from bridle.errors import UsageError
 
 if TYPE_CHECKING:
     from bridle.run.request import Limits, Request
     from bridle.views.terminal.event_lines import EventPrinter
+    from bridle.wire.events.events import Event
 
 AGENTS = ("claude", "bridle-agent", "codex", "gemini", "opencode")
 _SCHEMA_LIMIT_BYTES = 1024 * 1024  # a longer file is not a JSON schema
@@ -30,7 +33,9 @@ _SCHEMA_LIMIT_BYTES = 1024 * 1024  # a longer file is not a JSON schema
 @click.option("--after-result", type=float, metavar="SECONDS", help="Time to exit after its result.  [default: 10]")
 @click.option("--system-prompt", metavar="TEXT", help="Replace the agent's system prompt.")
 @click.option("--allowed-tools", metavar="A,B,…", help="The tools it may use.  [default: those of the mode]")
-@click.option("--continue", "continue_session", is_flag=True, help="Continue the last session of this folder.")
+@click.option(
+    "--continue", "continue_session", is_flag=True, help="Continue the last session of this mode in this folder."
+)
 @click.option("--resume", metavar="ID", help="Continue this session.")
 @click.option("--model", metavar="NAME", help="An alias (sonnet, opus, haiku) or a full name.")
 @click.option("--reasoning", type=click.Choice(["none", "low", "med", "high"]), help="How much the model may think.")
@@ -72,15 +77,17 @@ def command(**options: Any) -> int:
     .ralph/logs/claude/ in its working folder.
     """
     from bridle.cli.user_interface import ask_report
-    from bridle.cli.user_interface.terminal import run_interruptible
     from bridle.run.runner import AgentRun
 
     as_json = options["as_json"]
     request = _request(options)
     live = None if as_json else _live(request.agent)
     show = _show_nothing if live is None else live.show
-    agent_run = AgentRun(request, environment=dict(os.environ), say=_say)
-    finished = run_interruptible(agent_run.to_end(show))
+    on_retry = _ignore_retry if live is None else live.start_again
+    agent_run = AgentRun(request, environment=dict(os.environ), say=_say, on_retry=on_retry)
+    finished = run_interruptible(agent_run.to_end(_with_key_source(show)))
+    if live is not None:
+        live.release()
     if finished is None:
         if as_json and agent_run.finished is not None:
             print(ask_report.as_json(agent_run.finished))
@@ -183,6 +190,27 @@ def _show_nothing(_event: object) -> None:
     """Show no event: with --json, stdout is for the document."""
 
 
+def _ignore_retry() -> None:
+    """Do nothing: the document is that of the last attempt."""
+
+
+def _with_key_source(show: Callable[[Event], None]) -> Callable[[Event], None]:
+    """Return a printer of events that also prints where the API key comes from, by the first init."""
+    from bridle.wire.events.system import Init
+
+    is_first = True
+
+    def show_event(event: Event) -> None:
+        nonlocal is_first
+        if is_first and isinstance(event, Init):
+            is_first = False
+            if event.api_key_source is not None:
+                _say(f"apiKeySource={event.api_key_source}")
+        show(event)
+
+    return show_event
+
+
 def _live(agent: str) -> EventPrinter:
     import io
 
@@ -197,4 +225,11 @@ def _live(agent: str) -> EventPrinter:
         status=lambda text: print(text, file=sys.stderr, flush=True),
         mask=Mask(secret_values(os.environ)),
         price=lambda record: cost_of(record, agent).usd,
+        on_hold=None if sys.stdout.isatty() else _check_reader,
     )
+
+
+def _check_reader() -> None:
+    """Raise BrokenPipeError if the reader of stdout is gone: the agent would work for nothing."""
+    if reader_is_gone():
+        raise BrokenPipeError

@@ -59,11 +59,13 @@ def command(
     """
     sidecar = LogMeta() if exit_code is not None or log == STDIN else _read_meta(Path(log))
     stderr = Path(stderr_path) if stderr_path is not None else sidecar.stderr
+    record = _fold(log, agent or sidecar.agent or DEFAULT_AGENT)
+    ending = sidecar.ending_of(record)
     ending = replace(
-        sidecar.ending,
-        exit_code=sidecar.ending.exit_code if exit_code is None else exit_code,
-        timed_out=timed_out or sidecar.ending.timed_out,
-        expected_session=expect_session or sidecar.ending.expected_session,
+        ending,
+        exit_code=ending.exit_code if exit_code is None else exit_code,
+        timed_out=timed_out or ending.timed_out,
+        expected_session=expect_session or ending.expected_session,
         stderr="" if stderr is None else _tail(stderr),
     )
     rules = replace(
@@ -71,7 +73,6 @@ def command(
         policy=sidecar.rules.policy if policy is None else Policy(policy),
         hang_heuristic=sidecar.rules.hang_heuristic and not no_hang_heuristic,
     )
-    record = _fold(log, agent or sidecar.agent or DEFAULT_AGENT)
     outcome = judge(record, ending, rules)
     if as_json:
         print(report_json(report_document(record, outcome)))

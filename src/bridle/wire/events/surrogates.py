@@ -1,0 +1,11 @@
+"""Lone surrogates: halves of a character that no UTF-8 file, terminal or strict JSON parser accepts.
+
+An agent prints one where it cut an emoji in two. Commands for hooks import this, so it imports nothing.
+"""
+
+from __future__ import annotations
+
+
+def replace_surrogates(text: str) -> str:
+    """Return a text with U+FFFD for each lone surrogate; a pair becomes the character that it encodes."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
