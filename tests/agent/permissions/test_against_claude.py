@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bridle.agent.permissions.decide import decide
-from bridle.agent.permissions.rules.policy import Allowed, Asks, Denied, Policy
+from bridle.agent.permissions.rules.policy import Allowed, Denied, NeedsApproval, Policy
 from bridle.agent.permissions.rules.syntax import parse_rule
 from tests.real.fixtures.claude_on_stage import LIMIT_SECONDS, scene
 from tests.real.fixtures.installed_programs import claude_program
@@ -236,7 +236,7 @@ def our_answer(command: str, workspace: Path, flags: tuple[str, ...]) -> Answer:
     allow, deny = (tuple(rule for rule in map(parse_rule, texts) if rule) for texts in lists.values())
     home = workspace.parent / "home"
     verdict = decide("Bash", {"command": command}, Policy(cwd=str(workspace), home=str(home), allow=allow, deny=deny))
-    text = verdict.reason if isinstance(verdict, Asks) else verdict.text if isinstance(verdict, Denied) else ""
+    text = verdict.reason if isinstance(verdict, NeedsApproval) else verdict.text if isinstance(verdict, Denied) else ""
     return Answer(isinstance(verdict, Allowed), text)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from bridle.agent.permissions.decide import bypass_refusal, decide
 from bridle.agent.permissions.rules.file_access import is_hidden
-from bridle.agent.permissions.rules.policy import Allowed, Asks, Denied, Policy, with_mode, with_shell_folder
+from bridle.agent.permissions.rules.policy import Allowed, Denied, NeedsApproval, Policy, with_mode, with_shell_folder
 from bridle.agent.permissions.rules.syntax import Rule, parse_rule
 
 # A hang is a failure; a cold start on a busy machine takes a few seconds.
@@ -38,9 +38,9 @@ def policy_for(
     return Policy(cwd=str(work), home=home, mode=mode, allow=rules(*allow), deny=rules(*deny), ask=rules(*ask))
 
 
-def asks(tool: str, arguments: dict[str, Any], policy: Policy) -> Asks:
+def asks(tool: str, arguments: dict[str, Any], policy: Policy) -> NeedsApproval:
     verdict = decide(tool, arguments, policy)
-    assert isinstance(verdict, Asks), verdict
+    assert isinstance(verdict, NeedsApproval), verdict
     return verdict
 
 
@@ -166,7 +166,7 @@ def test_in_plan_mode_tools_write_nothing(work: Path) -> None:
     assert isinstance(decide("Read", {"file_path": "a"}, policy), Allowed)
     assert isinstance(decide("Bash", {"command": "ls"}, policy), Allowed)
     assert isinstance(decide("Bash", {"command": "make"}, policy), Allowed)
-    assert isinstance(decide("Bash", {"command": "touch a"}, policy), Asks)
+    assert isinstance(decide("Bash", {"command": "touch a"}, policy), NeedsApproval)
 
 
 def test_when_permissions_are_bypassed_only_rules_count(work: Path) -> None:
@@ -199,13 +199,13 @@ def test_edits_are_accepted_in_the_working_folders_only(mode: str, work: Path) -
     assert [call for call in inside if not accepted(*call)] == []
     assert [call for call in outside if accepted(*call)] == []
     assert isinstance(decide("Bash", {"command": "touch a; mkdir b; rm c; mv d e; cp f g"}, policy), Allowed)
-    assert isinstance(decide("WebFetch", {"url": "http://x"}, policy), Asks)
+    assert isinstance(decide("WebFetch", {"url": "http://x"}, policy), NeedsApproval)
 
 
 def test_a_protected_file_is_changed_only_by_a_rule_that_names_it(work: Path) -> None:
     call = {"file_path": str(work / ".claude" / "settings.json")}
     for allow in ("Write", "Edit", "Edit(**)", f"Edit(/{work}/**)"):
-        assert isinstance(decide("Write", call, policy_for(work, allow, mode="acceptEdits")), Asks)
+        assert isinstance(decide("Write", call, policy_for(work, allow, mode="acceptEdits")), NeedsApproval)
     for allow in ("Edit(.claude/**)", f"Edit(/{work}/.claude/settings.json)"):
         assert isinstance(decide("Write", call, policy_for(work, allow)), Allowed)
 
@@ -251,11 +251,13 @@ def test_what_changes_nothing_outside_needs_no_permission(work: Path) -> None:
 
 def test_relative_paths_of_a_command_start_where_the_shell_is(work: Path) -> None:
     policy = policy_for(work)
-    assert isinstance(decide("Bash", {"command": "cat ../notes.txt"}, policy), Asks)
+    assert isinstance(decide("Bash", {"command": "cat ../notes.txt"}, policy), NeedsApproval)
     assert isinstance(
         decide("Bash", {"command": "cat ../notes.txt"}, with_shell_folder(policy, str(work / "src"))), Allowed
     )
-    assert isinstance(decide("Bash", {"command": "cat ../../x"}, with_shell_folder(policy, str(work / "src"))), Asks)
+    assert isinstance(
+        decide("Bash", {"command": "cat ../../x"}, with_shell_folder(policy, str(work / "src"))), NeedsApproval
+    )
 
 
 def test_git_is_not_trusted_in_a_folder_that_looks_like_a_repository(work: Path) -> None:
@@ -265,16 +267,16 @@ def test_git_is_not_trusted_in_a_folder_that_looks_like_a_repository(work: Path)
     for name in ("objects", "refs"):
         (work / "src" / name).mkdir()
     (work / "src" / "HEAD").write_text("ref: refs/heads/main\n")
-    assert isinstance(decide("Bash", {"command": "git -C src status"}, policy), Asks)
+    assert isinstance(decide("Bash", {"command": "git -C src status"}, policy), NeedsApproval)
     assert isinstance(
-        decide("Bash", {"command": "git status"}, with_shell_folder(policy_for(work), str(work / "src"))), Asks
+        decide("Bash", {"command": "git status"}, with_shell_folder(policy_for(work), str(work / "src"))), NeedsApproval
     )
 
 
 def test_a_wildcard_that_an_option_hides_behind_is_not_followed(work: Path) -> None:
     assert isinstance(decide("Bash", {"command": "sort *.txt"}, policy_for(work)), Allowed)
     (work / "-o.txt").write_text("")
-    assert isinstance(decide("Bash", {"command": "sort *.txt"}, policy_for(work)), Asks)
+    assert isinstance(decide("Bash", {"command": "sort *.txt"}, policy_for(work)), NeedsApproval)
     assert isinstance(decide("Bash", {"command": "sort ./*.txt"}, policy_for(work)), Allowed)
 
 
@@ -298,7 +300,7 @@ def test_a_search_that_follows_links_is_allowed_while_no_link_leads_out(work: Pa
 
 def test_where_the_shell_is_outside_nothing_is_read_without_a_rule(work: Path) -> None:
     policy = with_shell_folder(policy_for(work, "Bash(make)"), str(work.parent))
-    assert isinstance(decide("Bash", {"command": "ls"}, policy), Asks)
+    assert isinstance(decide("Bash", {"command": "ls"}, policy), NeedsApproval)
     assert isinstance(decide("Bash", {"command": "make"}, policy), Allowed)
 
 
@@ -306,7 +308,7 @@ def test_the_target_of_a_copy_is_looked_at_below_a_folder_too(work: Path) -> Non
     policy = policy_for(work, mode="acceptEdits")
     assert isinstance(decide("Bash", {"command": "cp notes.txt src"}, policy), Allowed)
     (work / "src" / "notes.txt").symlink_to(work.parent / "outside")
-    assert isinstance(decide("Bash", {"command": "cp notes.txt src"}, policy), Asks)
+    assert isinstance(decide("Bash", {"command": "cp notes.txt src"}, policy), NeedsApproval)
 
 
 @pytest.mark.parametrize("rule", ["rm *", "rm:*", "rm -rf *"])
@@ -314,7 +316,7 @@ def test_no_pattern_allows_to_remove_the_ground_one_stands_on(rule: str, work: P
     policy = policy_for(work, f"Bash({rule})")
     assert isinstance(decide("Bash", {"command": "rm -rf build"}, policy), Allowed)
     for target in ("/", "~", ".", "..", "*", "./*", "/etc", "/*", str(work)):
-        assert isinstance(decide("Bash", {"command": f"rm -rf {target}"}, policy), Asks), target
+        assert isinstance(decide("Bash", {"command": f"rm -rf {target}"}, policy), NeedsApproval), target
 
 
 @pytest.mark.parametrize(
@@ -351,7 +353,7 @@ def test_a_rule_for_a_wrapper_must_name_what_is_run(rule: str, command: str, is_
 
 def test_a_rule_that_is_the_whole_text_allows_it_whatever_it_is(work: Path) -> None:
     command = "for f in *; do echo $f; done"
-    assert isinstance(decide("Bash", {"command": command}, policy_for(work, f"Bash({command})")), Asks)
+    assert isinstance(decide("Bash", {"command": command}, policy_for(work, f"Bash({command})")), NeedsApproval)
     command = "echo $X & make"
     assert isinstance(decide("Bash", {"command": f" {command}\n"}, policy_for(work, f"Bash({command})")), Allowed)
 

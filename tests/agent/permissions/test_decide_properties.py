@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.agent.permissions.decide import decide
-from bridle.agent.permissions.rules.policy import MODES, Allowed, Asks, Denied, Policy
+from bridle.agent.permissions.rules.policy import MODES, Allowed, Denied, NeedsApproval, Policy
 from bridle.agent.permissions.rules.syntax import Rule
 from tests.agent.permissions.fixtures.random_shell import COMMANDS
 
@@ -117,11 +117,11 @@ def test_a_mode_never_turns_a_denial_into_a_permission(command: str) -> None:
 @given(command=st.one_of(st.text(), st.binary().map(lambda data: data.decode("latin-1")), COMMANDS))
 def test_no_command_makes_a_decision_fail(command: str) -> None:
     for policy in (POLICY, STRICT):
-        assert isinstance(decide("Bash", {"command": command}, policy), Allowed | Asks | Denied)
+        assert isinstance(decide("Bash", {"command": command}, policy), Allowed | NeedsApproval | Denied)
 
 
 @given(tool=st.sampled_from(TOOLS) | st.text(), arguments=st.dictionaries(st.text(), VALUES, max_size=3), value=VALUES)
 def test_no_arguments_make_a_decision_fail(tool: str, arguments: dict[str, Any], value: Any) -> None:
     for name in ("command", "file_path", "path", "notebook_path", "url", "skill", "subagent_type"):
         for policy in (POLICY, STRICT):
-            assert isinstance(decide(tool, {**arguments, name: value}, policy), Allowed | Asks | Denied)
+            assert isinstance(decide(tool, {**arguments, name: value}, policy), Allowed | NeedsApproval | Denied)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bridle.agent.permissions.decide import decide
-from bridle.agent.permissions.rules.policy import Allowed, Asks, Denied, Policy, Verdict
+from bridle.agent.permissions.rules.policy import Allowed, Denied, NeedsApproval, Policy, Verdict
 from bridle.agent.permissions.rules.syntax import Rule, parse_rule
 from tests.agent.permissions.fixtures.hostile_commands import ALLOW, ASK, COMMANDS, DENY, FILES, FileRow, Row
 
@@ -41,7 +41,7 @@ def rules(*texts: str) -> tuple[Rule, ...]:
 
 
 def word(verdict: Verdict) -> str:
-    return {Allowed: ALLOW, Asks: ASK, Denied: DENY}[type(verdict)]
+    return {Allowed: ALLOW, NeedsApproval: ASK, Denied: DENY}[type(verdict)]
 
 
 @pytest.mark.parametrize("row", COMMANDS, ids=lambda row: row.command[:40])

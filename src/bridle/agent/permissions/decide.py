@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from bridle.agent.permissions.rules import denial_messages
 from bridle.agent.permissions.rules.file_access import READERS, WRITERS, judge_file
-from bridle.agent.permissions.rules.policy import Allowed, Asks, Denied, Policy, Verdict
+from bridle.agent.permissions.rules.policy import Allowed, Denied, NeedsApproval, Policy, Verdict
 from bridle.agent.permissions.rules.syntax import Rule, canonical, names_tool
 
 # Tools that change nothing outside this program, or whose own calls are checked.
@@ -43,7 +43,7 @@ def decide(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
     """Decide whether a call may run."""
     tool = canonical(tool)
     verdict = _decide(tool, arguments, policy)
-    if isinstance(verdict, Asks) and policy.mode == "dontAsk":
+    if isinstance(verdict, NeedsApproval) and policy.mode == "dontAsk":
         return Denied(denial_messages.dont_ask(tool, verdict.advice))
     return verdict
 
@@ -94,11 +94,11 @@ def _decide_other(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Ve
     return _ask_other(tool, specifier)
 
 
-def _ask_other(tool: str, specifier: str | None) -> Asks:
+def _ask_other(tool: str, specifier: str | None) -> NeedsApproval:
     is_domain = tool == "WebFetch" and specifier != "domain:"
     content = {"toolName": tool, "ruleContent": specifier} if is_domain else {"toolName": tool}
     suggestion = {"type": "addRules", "rules": [content], "behavior": "allow", "destination": "localSettings"}
-    return Asks(
+    return NeedsApproval(
         denial_messages.ask_tool(tool),
         denial_messages.advise(f"{tool}({specifier})" if is_domain else tool),
         None,

@@ -9,7 +9,7 @@ import msgspec
 
 from bridle.agent.model.api.stream_pieces import UNPARSED
 from bridle.agent.permissions.decide import decide, only_reads
-from bridle.agent.permissions.rules.policy import Asks, Denied, Policy
+from bridle.agent.permissions.rules.policy import Denied, NeedsApproval, Policy
 from bridle.agent.permissions.rules.syntax import canonical
 from bridle.agent.tools.arguments import validate_arguments
 from bridle.agent.tools.contract.tool import ContentBlock, Tool, ToolResult, failed_result, run_tool
@@ -92,7 +92,7 @@ class Toolbox:
         self._note(f"{call.name} {call.call_id}: {verdict}")
         if isinstance(verdict, Denied):
             return FinishedCall(call, _denied(verdict.text), is_denied=verdict.is_listed)
-        if isinstance(verdict, Asks):  # no user is there to decide
+        if isinstance(verdict, NeedsApproval):  # no user is there to decide
             return FinishedCall(call, failed_result(verdict.text), is_denied=True)
         tool = self._offered[canonical(call.name)]
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridle.agent.permissions.bash.changed_files import change_touches
+from bridle.agent.permissions.bash.changed_files import files_changed
 from bridle.agent.permissions.bash.words import Word, read_word
 
 UNKNOWN = Word("$X", None)
@@ -33,7 +33,7 @@ def words(text: str) -> list[Word]:
 def test_the_files_of_a_plain_command_are_known(
     command: str, reads: list[str], writes: list[str], removes: list[str]
 ) -> None:
-    touches = change_touches([word for word in words(command) if word.text])
+    touches = files_changed([word for word in words(command) if word.text])
     assert touches is not None
     assert touches.objection is None
     listed = [[word.value for word in group] for group in (touches.reads, touches.writes, touches.removes)]
@@ -64,11 +64,11 @@ def test_the_files_of_a_plain_command_are_known(
     ],
 )
 def test_another_use_is_not_known(command: str) -> None:
-    touches = change_touches(words(command))
+    touches = files_changed(words(command))
     assert touches is None or touches.objection is not None
 
 
 def test_an_unknown_option_is_objected_to() -> None:
-    touches = change_touches(words("cp -t d a"))
+    touches = files_changed(words("cp -t d a"))
     assert touches is not None
     assert touches.objection == "cp command with flags requires manual approval"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from bridle.agent.permissions.bash.deny import shapes
+from bridle.agent.permissions.bash.command_lines import command_lines
 from bridle.agent.permissions.bash.parse import read_script
 from bridle.agent.permissions.bash.words import Word
 from bridle.agent.permissions.bash.wrappers import basename
@@ -66,7 +66,7 @@ def runnable(command: str) -> bool:
 @pytest.mark.parametrize("command", [row.command for row in ROWS if runnable(row.command)], ids=lambda text: text[:40])
 def test_what_a_hostile_command_runs_was_reported(command: str, yard: Yard) -> None:
     script = read_script(command, str(yard.home))
-    lines = list(shapes(script, command, str(yard.home)))
+    lines = list(command_lines(script, command, str(yard.home)))
     missing = [ran for ran in yard.run(command).programs if not reported(ran, lines)]
     assert missing == []
 

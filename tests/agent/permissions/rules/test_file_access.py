@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bridle.agent.permissions.rules.file_access import denial, is_hidden, judge_file, may_change, may_read
-from bridle.agent.permissions.rules.policy import Allowed, Asks, Denied, Policy
+from bridle.agent.permissions.rules.policy import Allowed, Denied, NeedsApproval, Policy
 from bridle.agent.permissions.rules.syntax import Rule, parse_rule
 
 
@@ -45,23 +45,23 @@ def judged(work: Path, tool: str, path: object, **fields: Any) -> type:
     ("tool", "path", "mode", "verdict"),
     [
         ("Read", "src/a", "default", Allowed),
-        ("Read", "/etc/passwd", "default", Asks),
-        ("Read", "../x", "default", Asks),
+        ("Read", "/etc/passwd", "default", NeedsApproval),
+        ("Read", "../x", "default", NeedsApproval),
         ("Read", "/etc/passwd", "bypassPermissions", Allowed),
         ("Glob", "", "default", Allowed),
-        ("Grep", "/etc", "default", Asks),
-        ("Write", "src/a", "default", Asks),
+        ("Grep", "/etc", "default", NeedsApproval),
+        ("Write", "src/a", "default", NeedsApproval),
         ("Write", "src/a", "acceptEdits", Allowed),
-        ("Write", "/etc/x", "acceptEdits", Asks),
-        ("Write", "src/a", "plan", Asks),
-        ("Edit", ".git/config", "acceptEdits", Asks),
-        ("Edit", ".bashrc", "acceptEdits", Asks),
+        ("Write", "/etc/x", "acceptEdits", NeedsApproval),
+        ("Write", "src/a", "plan", NeedsApproval),
+        ("Edit", ".git/config", "acceptEdits", NeedsApproval),
+        ("Edit", ".bashrc", "acceptEdits", NeedsApproval),
         ("NotebookEdit", "a.ipynb", "acceptEdits", Allowed),
         ("Write", ".git/config", "bypassPermissions", Allowed),
-        ("Read", "", "default", Asks),
-        ("Read", None, "bypassPermissions", Asks),
-        ("Write", 3, "acceptEdits", Asks),
-        ("Read", "a\0b", "default", Asks),
+        ("Read", "", "default", NeedsApproval),
+        ("Read", None, "bypassPermissions", NeedsApproval),
+        ("Write", 3, "acceptEdits", NeedsApproval),
+        ("Read", "a\0b", "default", NeedsApproval),
     ],
 )
 def test_the_mode_and_the_working_folders_decide_without_rules(
@@ -75,14 +75,14 @@ def test_the_mode_and_the_working_folders_decide_without_rules(
     [
         ("Read(//etc/**)", "Read", "/etc/passwd", Allowed),
         ("Read(//etc/**)", "Grep", "/etc/passwd", Allowed),
-        ("Read(//etc/**)", "Read", "/var/x", Asks),
+        ("Read(//etc/**)", "Read", "/var/x", NeedsApproval),
         ("Edit(src/**)", "Write", "src/a", Allowed),
-        ("Edit(src/**)", "Write", "src/../b", Asks),
+        ("Edit(src/**)", "Write", "src/../b", NeedsApproval),
         ("Edit(src/**)", "NotebookEdit", "src/a.ipynb", Allowed),
         ("Write", "Write", "/anywhere/x", Allowed),
-        ("Write", "Edit", "src/a", Asks),
-        ("Edit", "Edit", ".git/config", Asks),
-        ("Edit(**)", "Edit", ".git/config", Asks),
+        ("Write", "Edit", "src/a", NeedsApproval),
+        ("Edit", "Edit", ".git/config", NeedsApproval),
+        ("Edit(**)", "Edit", ".git/config", NeedsApproval),
         ("Edit(.git/**)", "Edit", ".git/config", Allowed),
     ],
 )
@@ -107,7 +107,7 @@ def test_a_denial_is_not_evaded_by_a_link(work: Path) -> None:
 
 def test_an_ask_rule_goes_before_an_allow_rule_and_names_itself(work: Path) -> None:
     verdict = judge_file("Read", {"file_path": "src/a"}, policy(work, allow=("Read",), ask=("Read(src/**)",)))
-    assert isinstance(verdict, Asks)
+    assert isinstance(verdict, NeedsApproval)
     assert verdict.kind == "rule"
     assert "Read(src/**)" in verdict.advice
 

@@ -9,11 +9,11 @@ from typing import Protocol
 from msgspec import Struct
 
 from bridle.agent.model.api import request_body, sse
+from bridle.agent.model.api.api_json import decode_json, encode_json
 from bridle.agent.model.api.credentials import CredentialSource
 from bridle.agent.model.api.models import Model, is_on
 from bridle.agent.model.api.question import Question
 from bridle.agent.model.api.request_errors import RequestError, endpoint_error, from_network, from_status
-from bridle.agent.model.api.response_values import decode_json, encode_json
 from bridle.agent.model.api.stream_pieces import JsonObject
 from bridle.agent.model.http.address import Address, parse_address
 from bridle.agent.model.http.http_client import (

@@ -5,7 +5,7 @@ Unknown kinds of frames, blocks and deltas are passed on as StreamFrame and othe
 
 from __future__ import annotations
 
-from bridle.agent.model.api.response_values import parse_tool_input
+from bridle.agent.model.api.api_json import parse_tool_input
 from bridle.agent.model.api.stream_pieces import (
     AnswerFinished,
     AnswerPiece,

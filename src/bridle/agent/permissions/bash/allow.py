@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from typing import Final
 
 from bridle.agent.permissions.bash.assignments import DECLARERS, is_harmless, is_own
-from bridle.agent.permissions.bash.changed_files import change_touches
+from bridle.agent.permissions.bash.changed_files import files_changed
 from bridle.agent.permissions.bash.git_commands import git_folders, is_bare_repository, runs_more
 from bridle.agent.permissions.bash.parse import read_script
 from bridle.agent.permissions.bash.parsed_command import Command, FilesUsed, Script
-from bridle.agent.permissions.bash.read_only import read_touches
+from bridle.agent.permissions.bash.read_only import files_read
 from bridle.agent.permissions.bash.reasons import Problem, ask, suggest
 from bridle.agent.permissions.bash.rule_patterns import Pattern, compile_rule, matches
 from bridle.agent.permissions.bash.words import Word, plain
 from bridle.agent.permissions.bash.wrappers import EVALUATORS, LIMIT_WRAPPERS, differs, is_carrier, unwrap
 from bridle.agent.permissions.rules import denial_messages
 from bridle.agent.permissions.rules.file_access import EDITING_MODES, may_change, may_read
-from bridle.agent.permissions.rules.policy import Allowed, Asks, Policy, Verdict
+from bridle.agent.permissions.rules.policy import Allowed, NeedsApproval, Policy, Verdict
 from bridle.agent.permissions.rules.rule_paths import (
     STREAMS,
     glob_matches,
@@ -36,13 +36,13 @@ _LIMIT_FOLDERS: Final = 16
 def decide_parts(script: Script, policy: Policy) -> Verdict:
     """Decide whether every part is allowed, if no rule denies any."""
     if script.doubts:
-        return Asks(script.doubts[0], denial_messages.advise_simpler())
+        return NeedsApproval(script.doubts[0], denial_messages.advise_simpler())
     if script.runs_in_background:
-        return Asks(denial_messages.BACKGROUND, denial_messages.advise_simpler(), kind="safetyCheck")
+        return NeedsApproval(denial_messages.BACKGROUND, denial_messages.advise_simpler(), kind="safetyCheck")
     finder = _ProblemFinder(script, policy)
     problems = [problem for command in script.commands for problem in finder.find(command)]
     if finder.doubt is not None:
-        return Asks(finder.doubt, denial_messages.advise_simpler())
+        return NeedsApproval(finder.doubt, denial_messages.advise_simpler())
     if not problems:
         return Allowed(finder.reason or "read-only")
     return ask(problems, len(script.commands), policy)
@@ -147,7 +147,7 @@ class _ProblemFinder:
         if program == "git":
             return not runs_more((words[0], *rest))
         if program == "find":
-            touches = read_touches((words[0], *rest))
+            touches = files_read((words[0], *rest))
             return touches is not None and touches.objection is None
         if not is_carrier(program):
             return True
@@ -194,8 +194,8 @@ class _ProblemFinder:
     # Files that are read or changed
 
     def _touches(self, command: Command) -> list[Problem]:
-        touches = read_touches(command.words)
-        changes = change_touches(command.words)
+        touches = files_read(command.words)
+        changes = files_changed(command.words)
         accepts = self._policy.mode in EDITING_MODES
         if (touches is None or touches.objection) and changes is not None:
             touches = changes
@@ -299,7 +299,7 @@ class _ProblemFinder:
         for command in script.commands:
             if not _is_cd(command):
                 continue
-            touches = read_touches(command.words) if command.words[0].value == "cd" else None
+            touches = files_read(command.words) if command.words[0].value == "cd" else None
             if touches is None or touches.goes_to is None or len(folders) > _LIMIT_FOLDERS:
                 return None
             target = touches.goes_to.value or ""

@@ -17,7 +17,7 @@ _SED_REPLACE = re.compile(
 )
 
 
-def change_touches(words: Sequence[Word]) -> FilesUsed | None:
+def files_changed(words: Sequence[Word]) -> FilesUsed | None:
     """Return the files that a command changes, or None if this is not known."""
     program, rest = words[0].value, words[1:]
     if program is None or not words[0].is_plain:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from bridle.agent.permissions.bash.allow import decide_parts
-from bridle.agent.permissions.bash.deny import shapes
+from bridle.agent.permissions.bash.command_lines import command_lines
 from bridle.agent.permissions.bash.parse import read_script
 from bridle.agent.permissions.bash.parsed_command import Script
 from bridle.agent.permissions.bash.rule_patterns import Pattern, compile_rule, could_match, matches
 from bridle.agent.permissions.bash.words import Word
 from bridle.agent.permissions.rules import denial_messages
 from bridle.agent.permissions.rules.file_access import WRITERS, denial
-from bridle.agent.permissions.rules.policy import Allowed, Asks, Denied, Policy, Verdict
+from bridle.agent.permissions.rules.policy import Allowed, Denied, NeedsApproval, Policy, Verdict
 from bridle.agent.permissions.rules.rule_paths import glob_matches, resolve
 from bridle.agent.permissions.rules.syntax import Rule, names_tool
 
@@ -26,7 +26,7 @@ _FILE_RULES = frozenset({"Read", *WRITERS})
 def decide_command(command: object, policy: Policy) -> Verdict:
     """Decide whether a command may run."""
     if not isinstance(command, str):
-        return Asks(denial_messages.ask_tool("Bash"), denial_messages.advise("Bash"))
+        return NeedsApproval(denial_messages.ask_tool("Bash"), denial_messages.advise("Bash"))
     allowed = _whole(policy.allow, command)
     if policy.mode == "bypassPermissions":
         allowed = "mode bypassPermissions"
@@ -34,17 +34,17 @@ def decide_command(command: object, policy: Policy) -> Verdict:
     if allowed and not denies and not asks and not _guards_files(policy):
         return Allowed(allowed)  # nothing could deny it, so it need not be parsed
     script = read_script(command, policy.home)
-    lines = list(dict.fromkeys(shapes(script, command, policy.home)))
-    if _whole(policy.deny, command) or _any_matches(denies, lines) or _touches_denied(script, policy):
+    lines = list(dict.fromkeys(command_lines(script, command, policy.home)))
+    if _whole(policy.deny, command) or _any_matches(denies, lines) or _uses_denied_file(script, policy):
         return Denied(denial_messages.denied_command(command))
     if _whole(policy.ask, command) or _any_matches(asks, lines):
-        return Asks(denial_messages.ask_tool("Bash"), "A rule requires approval.", kind="rule")
+        return NeedsApproval(denial_messages.ask_tool("Bash"), "A rule requires approval.", kind="rule")
     if policy.mode == "bypassPermissions":
         return Allowed(allowed or "")
     hidden = next((line for line in lines for deny in (*denies, *asks) if could_match(deny, line)), None)
     if hidden is not None:
         doubt = next((word.doubt for word in hidden if word.doubt), None) or denial_messages.NEEDS_APPROVAL
-        return Asks(script.doubts[0] if script.doubts else doubt, denial_messages.advise_simpler())
+        return NeedsApproval(script.doubts[0] if script.doubts else doubt, denial_messages.advise_simpler())
     if allowed:
         return Allowed(allowed)
     return decide_parts(script, policy)
@@ -72,7 +72,7 @@ def _guards_files(policy: Policy) -> bool:
     return any(rule.specifier is not None and rule.tool in _FILE_RULES for rule in policy.deny)
 
 
-def _touches_denied(script: Script, policy: Policy) -> bool:
+def _uses_denied_file(script: Script, policy: Policy) -> bool:
     """Return whether the command names a file that a rule denies."""
     if not _guards_files(policy):
         return False

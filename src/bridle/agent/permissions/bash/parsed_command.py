@@ -49,7 +49,7 @@ class FilesUsed(msgspec.Struct, frozen=True):
     reads: tuple[Word, ...] = ()
     writes: tuple[Word, ...] = ()
     removes: tuple[Word, ...] = ()
-    """Files that are removed or moved away."""
+    """Files that are removed or renamed."""
     follows: bool = False
     """Whether the program follows links below a folder."""
     is_git: bool = False

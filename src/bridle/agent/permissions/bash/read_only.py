@@ -24,7 +24,7 @@ _TEST_PLAIN: Final = frozenset(
 )
 
 
-def read_touches(words: Sequence[Word]) -> FilesUsed | None:
+def files_read(words: Sequence[Word]) -> FilesUsed | None:
     """Return the files that a command reads; None if it is not known to be read-only."""
     program, rest = words[0].value, words[1:]
     if program is None or not words[0].is_plain:

@@ -10,7 +10,7 @@ import msgspec
 from bridle.agent.permissions.bash.wrappers import is_carrier
 from bridle.agent.permissions.rules import denial_messages
 from bridle.agent.permissions.rules.file_access import EDITING_MODES, read_suggestion
-from bridle.agent.permissions.rules.policy import Asks, Policy
+from bridle.agent.permissions.rules.policy import NeedsApproval, Policy
 from bridle.agent.permissions.rules.rule_paths import is_inside
 
 _PLAIN_NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\Z")
@@ -38,7 +38,7 @@ def suggest(part: str) -> str:
     return part
 
 
-def ask(problems: list[Problem], count: int, policy: Policy) -> Asks:
+def ask(problems: list[Problem], count: int, policy: Policy) -> NeedsApproval:
     """Return the request for approval of a command of `count` parts."""
     by_part = {problem.part: problem for problem in reversed(problems)}
     first = problems[0]
@@ -52,17 +52,22 @@ def ask(problems: list[Problem], count: int, policy: Policy) -> Asks:
     ):
         advice = f"{advice[:-1]}; or --permission-mode acceptEdits."
     if len(by_part) > 1:
-        return Asks(
-            denial_messages.parts(list(reversed(by_part))),
+        return NeedsApproval(
+            denial_messages.ask_parts(list(reversed(by_part))),
             advice,
             suggestions=_suggestions(problems),
             kind="subcommandResults",
         )
     if first.text is None and count > 1:
-        return Asks(
-            denial_messages.parts([first.part]), advice, suggestions=_suggestions(problems), kind="subcommandResults"
+        return NeedsApproval(
+            denial_messages.ask_parts([first.part]),
+            advice,
+            suggestions=_suggestions(problems),
+            kind="subcommandResults",
         )
-    return Asks(first.text or denial_messages.NEEDS_APPROVAL, advice, first.path, _suggestions(problems), first.kind)
+    return NeedsApproval(
+        first.text or denial_messages.NEEDS_APPROVAL, advice, first.path, _suggestions(problems), first.kind
+    )
 
 
 def _suggestions(problems: list[Problem]) -> tuple[dict[str, Any], ...]:

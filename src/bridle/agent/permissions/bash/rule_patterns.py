@@ -74,7 +74,7 @@ def could_match(pattern: Pattern, words: Sequence[Word]) -> bool:
     if len(text) > _COMPARED_CHARACTERS or len(pattern.glob) > _COMPARED_CHARACTERS:
         return True
     bare = pattern.glob.removesuffix(f"{_BETWEEN}*")
-    return _meet(pattern.glob, text) or (bare != pattern.glob and _meet(bare, text))
+    return _globs_overlap(pattern.glob, text) or (bare != pattern.glob and _globs_overlap(bare, text))
 
 
 def _split(text: str) -> list[str]:
@@ -103,7 +103,7 @@ def _tokens(glob: str) -> list[str]:
     return re.findall(r"\\\*|.", glob, re.DOTALL)
 
 
-def _meet(one: str, other: str) -> bool:
+def _globs_overlap(one: str, other: str) -> bool:
     """Return whether some text matches both globs."""
     left, right = _tokens(one), _tokens(other)
     row = [True] + [False] * len(right)

@@ -147,7 +147,7 @@ def dangerous_removal(program: str, path: str) -> str:
     return f"Dangerous {program} operation on working directory or its ancestor: {path}"
 
 
-def parts(texts: list[str]) -> str:
+def ask_parts(texts: list[str]) -> str:
     """Return the request for approval of some parts of a command."""
     verb = "part requires" if len(texts) == 1 else "parts require"
     return f"This Bash command contains multiple operations. The following {verb} approval: {', '.join(texts)}"

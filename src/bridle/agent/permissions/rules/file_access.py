@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from bridle.agent.permissions.rules import denial_messages
-from bridle.agent.permissions.rules.policy import Allowed, Asks, Denied, Policy, Verdict
+from bridle.agent.permissions.rules.policy import Allowed, Denied, NeedsApproval, Policy, Verdict
 from bridle.agent.permissions.rules.rule_paths import is_inside, is_protected, matches, protection, resolve
 from bridle.agent.permissions.rules.syntax import Rule, names_tool
 
@@ -26,7 +26,7 @@ def judge_file(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdi
         path = policy.cwd
     resolved = resolve(path, policy.cwd, policy.home) if path else None
     if resolved is None:
-        return Asks(denial_messages.no_path(tool), denial_messages.advise(tool))
+        return NeedsApproval(denial_messages.no_path(tool), denial_messages.advise(tool))
     searches = tool in ("Glob", "Grep")
     if denial(resolved, policy, tool=tool):
         return (
@@ -39,7 +39,7 @@ def judge_file(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdi
         reason = (
             denial_messages.ask_tool(tool) if ask_rule.specifier is None else _reason(path, resolved, writes=writes)
         )
-        return Asks(reason, f"The rule {ask_rule} requires approval.", kind="rule")
+        return NeedsApproval(reason, f"The rule {ask_rule} requires approval.", kind="rule")
     return _judge_write(tool, path, resolved, policy) if writes else _judge_read(tool, path, resolved, policy)
 
 
@@ -111,7 +111,7 @@ def _judge_read(tool: str, path: str, resolved: str, policy: Policy) -> Verdict:
         return Allowed("reading in the working folders")
     folder = resolved.rpartition("/")[0]
     suggestion = read_suggestion(folder)
-    return Asks(
+    return NeedsApproval(
         denial_messages.ask_read(path),
         denial_messages.advise(f"Read(/{resolved})"),
         resolved,
@@ -126,18 +126,18 @@ def _judge_write(tool: str, path: str, resolved: str, policy: Policy) -> Verdict
     advice = denial_messages.advise(f"Edit(/{resolved})")
     accept = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
     if policy.mode == "plan":
-        return Asks(denial_messages.plan_write(path), "Leave plan mode to write.", kind="mode")
+        return NeedsApproval(denial_messages.plan_write(path), "Leave plan mode to write.", kind="mode")
     allowed = may_change(resolved, policy, tool=tool)
     if allowed is not None:
         return Allowed(allowed)
     reason = _reason(path, resolved, writes=True)
     if is_protected(resolved):
-        return Asks(reason, advice, kind="safetyCheck")
+        return NeedsApproval(reason, advice, kind="safetyCheck")
     if is_inside(resolved, policy.working_folders):
-        return Asks(reason, f"{advice[:-1]}; or --permission-mode acceptEdits.", None, (accept,))
+        return NeedsApproval(reason, f"{advice[:-1]}; or --permission-mode acceptEdits.", None, (accept,))
     folders = {"type": "addDirectories", "directories": [resolved.rpartition("/")[0] or "/"], "destination": "session"}
     suggestions = (accept, folders) if policy.mode not in EDITING_MODES else (folders,)
-    return Asks(reason, advice, resolved, suggestions, "workingDir")
+    return NeedsApproval(reason, advice, resolved, suggestions, "workingDir")
 
 
 def read_suggestion(folder: str) -> dict[str, Any]:

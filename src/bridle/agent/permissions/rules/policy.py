@@ -48,7 +48,7 @@ class Denied(msgspec.Struct, frozen=True):
     """Whether it counts among `permission_denials`."""
 
 
-class Asks(msgspec.Struct, frozen=True):
+class NeedsApproval(msgspec.Struct, frozen=True):
     """The host must approve; without a host the call is denied with `text`."""
 
     reason: str
@@ -67,7 +67,7 @@ class Asks(msgspec.Struct, frozen=True):
         return f"{self.reason} {self.advice}".rstrip()
 
 
-Verdict = Allowed | Denied | Asks
+Verdict = Allowed | Denied | NeedsApproval
 
 
 def with_mode(policy: Policy, mode: str) -> Policy:

@@ -1,4 +1,4 @@
-"""All command lines that a command would run, in every form that a deny rule may name."""
+"""Lists the command lines that a command would run, in every form that a deny rule may name."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ LIMIT_TEXTS: Final = 50
 LIMIT_STARTS: Final = 200
 
 # Separators of commands in text that cannot be parsed.
-_SEAMS = re.compile(r"[;&|(){}`,\n\"'$<>\\]+")
+_SEPARATORS = re.compile(r"[;&|(){}`,\n\"'$<>\\]+")
 
 
-def shapes(script: Script, text: str, home: str) -> Iterator[tuple[Word, ...]]:
+def command_lines(script: Script, text: str, home: str) -> Iterator[tuple[Word, ...]]:
     """Yield every command line in a script, as written and normalized."""
     return _CommandSplitter(home).of(script, text)
 
@@ -114,7 +114,7 @@ def _is_for_another_shell(words: tuple[Word, ...]) -> bool:
 
 
 def _fragments(text: str) -> Iterator[tuple[Word, ...]]:
-    for fragment in _SEAMS.split(text):
+    for fragment in _SEPARATORS.split(text):
         words = tuple(plain(word) for word in fragment.split())
         if words:
             yield words

@@ -1,16 +1,16 @@
-"""Every command line that could run is among the shapes that deny rules are compared with."""
+"""Every command line that could run is among those that deny rules are compared with."""
 
 from __future__ import annotations
 
 import pytest
 
-from bridle.agent.permissions.bash.deny import ANYTHING, LIMIT_STARTS, LIMIT_TEXTS, shapes
+from bridle.agent.permissions.bash.command_lines import ANYTHING, LIMIT_STARTS, LIMIT_TEXTS, command_lines
 from bridle.agent.permissions.bash.parse import read_script
 
 
 def lines(command: str) -> tuple[set[str], bool]:
     """Return the command lines, and whether any command is possible."""
-    listed = list(shapes(read_script(command, "/home/x"), command, "/home/x"))
+    listed = list(command_lines(read_script(command, "/home/x"), command, "/home/x"))
     known = {" ".join(word.value or "?" for word in words) for words in listed if words != (ANYTHING,)}
     return known, (ANYTHING,) in listed
 
