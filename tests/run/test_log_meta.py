@@ -65,6 +65,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         agent="codex",
         mode="coder",
         purpose="p",
+        pid=1,
         is_ended=True,
         ending=Ending(
             exit_code=3,

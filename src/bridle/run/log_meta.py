@@ -14,7 +14,7 @@ from bridle.ground import clock, disk
 from bridle.ground.json_fields import JsonFields
 from bridle.wire.events.loose_json import without_surrogates
 from bridle.wire.record.error_category import Category
-from bridle.wire.record.outcome import Ending, Policy, Rules, is_cut_short
+from bridle.wire.record.outcome import STDERR_TAIL_BYTES, Ending, Policy, Rules, is_cut_short
 from bridle.wire.record.record import Record
 
 LOG_SUFFIX = ".ndjson"
@@ -76,6 +76,8 @@ class LogMeta:
     agent: str | None = None
     mode: str | None = None
     purpose: str | None = None
+    pid: int | None = None
+    """The Bridle that ran the agent; None where the file is missing."""
     is_ended: bool = False
     is_lost: bool = False
     """Whether the run is described, but Bridle did not see its end: it was killed, or the run is not over."""
@@ -113,6 +115,7 @@ def read_meta(log: Path) -> LogMeta:
         agent=fields.text("agent"),
         mode=fields.text("mode"),
         purpose=fields.text("purpose"),
+        pid=int(fields.positive("pid") or 0) or None,
         is_ended="ended" in document,
         is_lost="exit_code" not in document or fields.flag("lost"),
         ending=Ending(
@@ -139,6 +142,17 @@ def mark_lost(log: Path) -> None:
     path = beside(log, META_SUFFIX)
     document = _read_document(path) if os.path.isfile(path) else {}
     disk.write_json_atomic(path, {**document, "ended": clock.iso(clock.now()), "exit_code": None, "lost": True})
+
+
+def read_stderr_end(path: Path) -> str:
+    """Return the end of a file with standard error, as much as a live run keeps. Raises OSError."""
+    with path.open("rb") as stream:
+        if stream.seekable():
+            stream.seek(max(0, stream.seek(0, os.SEEK_END) - STDERR_TAIL_BYTES))
+        tail = b""
+        while chunk := stream.read(STDERR_TAIL_BYTES):
+            tail = (tail + chunk)[-STDERR_TAIL_BYTES:]
+        return tail.decode("utf-8", "replace")
 
 
 def beside(log: Path, suffix: str) -> Path:

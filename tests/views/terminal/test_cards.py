@@ -105,11 +105,9 @@ def test_colour_shows_the_same_text_as_plain_output(name: str) -> None:
 def test_a_conversation_of_many_screens_is_drawn_whole_and_in_order() -> None:
     from rich.text import Text
 
-    printed = [f"answer {number}" for number in range(PRINTED_SEGMENTS)]
-    drawn = Text.from_ansi(
-        coloured(transcript_of(*(assistant_line(text(message), message=message) for message in printed)))
-    ).plain
-    assert [line.removeprefix("● ").rstrip() for line in drawn.split("\n") if line.strip()] == printed
+    printed = [f"question {number}" for number in range(PRINTED_SEGMENTS)]
+    drawn = Text.from_ansi(coloured(transcript_of(*(user_line(text(message)) for message in printed)))).plain
+    assert [line.removeprefix("user › ").rstrip() for line in drawn.split("\n") if line.strip()] == printed
 
 
 def test_long_output_is_cut_with_a_count_and_shown_whole_on_demand() -> None:
@@ -193,18 +191,6 @@ def test_every_state_has_a_symbol_and_a_name() -> None:
         "■ Bash  interrupted  [interrupted]",
         "◌ Bash  running  [running]",
     ]
-
-
-def test_a_growing_conversation_is_written_as_it_settles_and_each_item_once() -> None:
-    transcript, out = Transcript(), io.StringIO()
-    view = PlainView(transcript, Mask(), DisplayOptions(width=60), out)
-    add_line(transcript, assistant_line(text("first"), use("a", "Bash", command="x"), text("later")))
-    view.update()
-    assert out.getvalue() == "● first\n"
-    add_line(transcript, user_line(result("a", "out")))
-    view.update()
-    view.finish()
-    assert out.getvalue() == "● first\n\n✓ Bash  x  [ok]\n  out\n\n● later\n"
 
 
 @pytest.mark.parametrize(

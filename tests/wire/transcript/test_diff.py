@@ -12,10 +12,10 @@ from bridle.wire.transcript.tool_details import ToolDetails
 CLIP = Clip(Mask())
 
 
-def test_texts_are_compared_line_by_line() -> None:
-    change = diff.from_texts("f", "edit", [("a\nb\nc\n", "a\nB\nc\n")], CLIP)
-    assert change.lines == ("@@ -1,3 +1,3 @@", " a", "-b", "+B", " c")
-    assert (change.added, change.removed, change.omitted_lines) == (1, 1, 0)
+def test_texts_are_compared_line_by_line_and_their_place_is_not_invented() -> None:
+    change = diff.from_texts("f", "edit", [("a\nb\nc\n", "a\nB\nc\n"), ("d", "")], CLIP)
+    assert change.lines == (" a", "-b", "+B", " c", "@@", "-d")
+    assert (change.added, change.removed, change.omitted_lines) == (1, 2, 0)
 
 
 def test_huge_texts_are_compared_by_their_ends_and_counted_in_full() -> None:
@@ -24,12 +24,12 @@ def test_huge_texts_are_compared_by_their_ends_and_counted_in_full() -> None:
     change = diff.from_texts("f", "edit", [(before, after)], CLIP)
     assert (change.added, change.removed) == (0, 149_900)
     assert len(change.lines) == diff.KEPT_LINES
-    assert change.omitted_lines == 149_901 - diff.KEPT_LINES
+    assert change.omitted_lines == 149_900 - diff.KEPT_LINES
 
 
 def test_a_huge_line_is_cut() -> None:
     change = diff.from_texts("f", "write", [("", "x" * 1_000_000)], CLIP)
-    assert [len(line) for line in change.lines[1:]] == [diff.KEPT_LINE_CHARACTERS]
+    assert [len(line) for line in change.lines] == [diff.KEPT_LINE_CHARACTERS]
 
 
 def test_equal_texts_have_no_diff() -> None:

@@ -48,7 +48,7 @@ def test_limits_and_a_later_session_are_notices() -> None:
     )
     notices = [(item.kind, item.text) for item in transcript.items() if isinstance(item, Notice)]
     assert notices == [
-        (NoticeKind.SESSION, "m"),
+        (NoticeKind.SESSION, "s\nm"),
         (NoticeKind.RATE_LIMIT, "rejected (five hour), resets 2026-11-15 01:00 UTC"),
-        (NoticeKind.SESSION, "n"),
+        (NoticeKind.SESSION, "s\nn"),
     ]

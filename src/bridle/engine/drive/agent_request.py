@@ -42,6 +42,7 @@ def request(job: Job, defaults: AgentDefaults) -> Request:
             agent=_AGENTS.get(harness, harness),
             mode=Mode(section.first("mode") or Mode.CODER),
             task=job.name,
+            purpose=f"{job.run.name}/{job.effect.effect_id}",
             system_prompt=section.text("systemPrompt"),
             allowed_tools=section.texts("allowedTools"),
             model=section.text("model") or execution.text("model") or defaults.model,

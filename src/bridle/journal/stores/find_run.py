@@ -33,24 +33,29 @@ def run_folder(argument: str, runs: Path) -> Path:
 
 def choose_run(argument: str, runs: Path) -> Path:
     """Return the folder of a run for users: also a prefix of an id, or `last`."""
-    exact = run_folder(argument, runs)
-    if (exact / layout.RUN_FILE).is_file():
-        return exact
-    known = sorted(_runs_in(runs), key=lambda run: os.stat(run / layout.RUN_FILE).st_mtime_ns)
-    if argument == LAST:
+    if argument == LAST and not (run_folder(LAST, runs) / layout.RUN_FILE).is_file():
+        known = sorted(_runs_in(runs), key=lambda run: os.stat(run / layout.RUN_FILE).st_mtime_ns)
         if not known:
             raise RunNotFound(
                 f"no runs in {runs}",
                 remedy="Start one with: bridle run PLAN.md (a process: bridle run:create)",
             )
         return known[-1]
-    matching = [run for run in known if run.name.startswith(argument)]
+    matching = matching_runs(argument, runs)
     if len(matching) == 1:
         return matching[0]
     if matching:
-        names = ", ".join(sorted(run.name for run in matching[:5]))
+        names = ", ".join(run.name for run in matching[:5])
         raise RunNotFound(f"{argument!r} could be any of {len(matching)} runs: {names}", remedy="Pass more of the id.")
     raise RunNotFound(f"no run {argument!r} in {runs}", remedy="Pass its folder, its id, or `last`.")
+
+
+def matching_runs(argument: str, runs: Path) -> list[Path]:
+    """Return the run of that folder or id, else those whose id begins with it, by id."""
+    exact = run_folder(argument, runs)
+    if (exact / layout.RUN_FILE).is_file():
+        return [exact]
+    return sorted((run for run in _runs_in(runs) if run.name.startswith(argument)), key=str)
 
 
 def collapse(path: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from bridle.views.format_amounts import format_count, format_duration
-from bridle.views.terminal.footer import DENIED, footer_lines
+from bridle.views.terminal.footer import DENIED, footer_lines, process_end_lines
 from bridle.views.terminal.page import DisplayOptions, Page, omitted_line
 from bridle.views.terminal.styled_lines import (
     BLANK,
@@ -30,6 +30,7 @@ from bridle.wire.transcript.items import (
     FileChange,
     Footer,
     Notice,
+    ProcessEnd,
     Questions,
     Speaker,
     State,
@@ -94,6 +95,8 @@ class Cards:
                 return self._unknown(item, width)
             case Footer():
                 return footer_lines(self._page, item, width)
+            case ProcessEnd():
+                return process_end_lines(self._page, item, width)
             case _:
                 assert_never(item)
 
@@ -127,27 +130,51 @@ class Cards:
             yield from self._page.labelled("thinking", item.text, width, THOUGHT_LINES, "thought")
             yield from omitted_line(item.omitted_characters)
 
-    def _call(self, call: Call, width: int) -> Iterator[Line]:
+    def opening(self, call: Call, width: int) -> Iterator[Line]:
+        """Yield what is known when a call starts: its head, and a sub-agent's prompt or the questions."""
+        yield from self._head(call, width)
+        guide = self._page.options.guide
+        match call.detail:
+            case SubAgent(prompt=prompt) if prompt:
+                yield from indent(self._prompt(prompt, width - len(guide)), guide, "guide")
+            case Questions() as questions:
+                yield from indent(self._questions(questions, width - 2), "  ")
+
+    def closing(self, call: Call, width: int) -> Iterator[Line]:
+        """Yield how a call ended, without what happened inside it."""
         yield from self._head(call, width)
         if isinstance(call.detail, SubAgent):
-            body = self._sub_agent(call, call.detail, width - len(self._page.options.guide))
-            yield from indent(body, self._page.options.guide, "guide")
+            guide = self._page.options.guide
+            yield from indent(self._report(call, call.detail, width - len(guide)), guide, "guide")
+        else:
+            yield from indent(self._body(call, width - 2), "  ")
+
+    def _call(self, call: Call, width: int) -> Iterator[Line]:
+        guide = self._page.options.guide
+        inside = width - len(guide)
+        nested = list(self.conversation(self._transcript.items(call.call_id), inside))
+        if not isinstance(call.detail, SubAgent):
+            yield from self.closing(call, width)
+            yield from indent(nested, guide, "guide")
             return
-        yield from indent(self._body(call, width - 2), "  ")
-        nested = self.conversation(self._transcript.items(call.call_id), width - len(self._page.options.guide))
-        yield from indent(nested, self._page.options.guide, "guide")
+        yield from self.opening(call, width)
+        report = list(self._report(call, call.detail, inside))
+        body = [*nested, *([BLANK] if nested and report else []), *report]
+        yield from indent([BLANK, *body] if body and call.detail.prompt else body, guide, "guide")
 
     def _body(self, call: Call, width: int) -> Iterator[Line]:
         """Yield what the tool did in the form of its kind, else its output."""
         succeeded = call.state in (State.OK, State.RUNNING)
         match call.detail:
-            case FileChange() as change if succeeded:
+            case FileChange() as change:
                 yield from self._diff(change, width)
+                yield from () if succeeded else self._output(call, width)
             case TodoList() as todos if succeeded:
                 yield from self._todos(todos, width)
             case Questions() as questions:
                 yield from self._questions(questions, width)
-                yield from () if succeeded else self._output(call, width)
+                are_answered = all(question.answer is not None for question in questions.questions)
+                yield from () if succeeded and are_answered else self._output(call, width)
             case _:
                 yield from self._output(call, width)
 
@@ -183,8 +210,10 @@ class Cards:
         parts = [str(call.state)]
         if call.background and call.state is State.RUNNING:
             parts[0] = "running in the background"
-        if isinstance(call.detail, FileChange) and call.state in (State.OK, State.RUNNING):
-            parts.append(f"+{call.detail.added} −{call.detail.removed}")
+        if isinstance(call.detail, FileChange):
+            is_made = call.state in (State.OK, State.RUNNING)
+            counts = f"+{call.detail.added} −{call.detail.removed}"
+            parts += [counts] if is_made else [f"requested {counts}"] if call.detail.lines else []
         if isinstance(call.detail, SubAgent):
             parts.extend(self._agent_figures(call, call.detail))
         if call.seconds is not None:
@@ -194,23 +223,19 @@ class Cards:
     def _agent_figures(self, call: Call, agent: SubAgent) -> Iterator[str]:
         seen = sum(isinstance(item, Call) for item in self._transcript.items(call.call_id))
         tools = agent.tool_uses if agent.tool_uses is not None else seen
-        yield format_count(tools, "tool call")
+        yield format_count(tools, "tool call") + (", inferred" if agent.is_inferred else "")
         if agent.tokens is not None:
             yield f"{agent.tokens:,} tokens"
 
-    def _sub_agent(self, call: Call, agent: SubAgent, width: int) -> Iterator[Line]:
-        if agent.prompt:
-            yield from self._page.labelled("prompt", agent.prompt, width, PROMPT_LINES, "dim")
-        items = self._transcript.items(call.call_id)
-        nested = list(self.conversation(items, width))
-        if nested:
-            yield from ([BLANK] if agent.prompt else [])
-            yield from nested
+    def _prompt(self, prompt: str, width: int) -> Iterator[Line]:
+        return self._page.labelled("prompt", prompt, width, PROMPT_LINES, "dim")
+
+    def _report(self, call: Call, agent: SubAgent, width: int) -> Iterator[Line]:
+        """Yield what a sub-agent is doing, or what it has reported."""
         if agent.doing and call.state is State.RUNNING:
             yield from self._page.labelled("now", agent.doing, width, 1, "dim")
         report = agent.report if call.state in (State.OK, State.RUNNING) else agent.report or call.output
         if report and not (call.background and not agent.report):
-            yield from ([BLANK] if nested or agent.prompt else [])
             yield from self._page.labelled("report", report, width, None, "answer")
 
     def _diff(self, change: FileChange, width: int) -> Iterator[Line]:

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
 from bridle.views.terminal.cards import Cards
+from bridle.views.terminal.escape_controls import escape_unprintable
+from bridle.views.terminal.growing_lines import GrowingLines
 from bridle.views.terminal.page import DisplayOptions
 from bridle.views.terminal.rich_text import rich_style, to_rich_text
-from bridle.views.terminal.styled_lines import BLANK, Line
+from bridle.views.terminal.styled_lines import BLANK, Line, styled_line
 from bridle.wire.mask import Mask
-from bridle.wire.transcript.items import AnyItem, Call, Notice, State, TextItem, Thought
 from bridle.wire.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -27,16 +28,22 @@ class PlainView:
     """A conversation written without colour, at a width that does not depend on the output."""
 
     def __init__(self, transcript: Transcript, mask: Mask, options: DisplayOptions, out: TextIO) -> None:
-        self._order = _Order(transcript, Cards(transcript, mask, options))
+        cards = Cards(transcript, mask, options)
+        self._lines = GrowingLines(transcript, cards, options, has_live_region=False)
         self._out = out
+        self._mask = mask
+
+    def heading(self, text: str) -> None:
+        """Write what the conversation is about, if it has a title."""
+        self._write(_heading(text, self._mask))
 
     def update(self) -> None:
-        """Write the items that have settled since the last update."""
-        self._write(self._order.settled())
+        """Write what is new since the last update."""
+        self._write(self._lines.settled())
 
     def finish(self) -> None:
         """Write the rest."""
-        self._write(self._order.rest())
+        self._write(self._lines.rest())
 
     def close(self) -> None:
         """Do nothing: plain text holds no terminal state."""
@@ -51,19 +58,25 @@ class ColourView:
     """A conversation drawn with rich; while it grows, unsettled items are redrawn at the bottom."""
 
     def __init__(self, transcript: Transcript, mask: Mask, options: DisplayOptions, console: Console) -> None:
-        self._order = _Order(transcript, Cards(transcript, mask, options))
+        cards = Cards(transcript, mask, options)
+        self._lines = GrowingLines(transcript, cards, options, has_live_region=True)
         self._console = console
+        self._mask = mask
         self._live: Live | None = None
+
+    def heading(self, text: str) -> None:
+        """Draw what the conversation is about, if it has a title."""
+        self._print(_heading(text, self._mask))
 
     def update(self) -> None:
         """Draw the items that have settled since the last update, and redraw the others."""
-        self._print(self._order.settled())
+        self._print(self._lines.settled())
         self._redraw()
 
     def finish(self) -> None:
         """Draw the rest."""
         self.close()
-        self._print(self._order.rest())
+        self._print(self._lines.rest())
 
     def close(self) -> None:
         """Erase the live region and release the terminal."""
@@ -89,63 +102,16 @@ class ColourView:
         from rich.live import Live
 
         # The newest lines matter most, and there is one screen for them.
-        lines = self._order.unsettled()[-max(self._console.height - 2, 1) :]
+        lines = self._lines.unsettled()[-max(self._console.height - 2, 1) :]
         if self._live is None:
             self._live = Live(console=self._console, auto_refresh=False, transient=True)
             self._live.start()
         self._live.update(to_rich_text(lines), refresh=True)
 
 
-class _Order:
-    """Which items have been shown; an item is final once it and all before it have settled."""
-
-    def __init__(self, transcript: Transcript, cards: Cards) -> None:
-        self._transcript = transcript
-        self._cards = cards
-        self._shown_items = 0
-        self._last: AnyItem | None = None
-
-    def settled(self) -> Iterable[Line]:
-        """Yield the lines of the items that are final now."""
-        for item in self._remaining():
-            if not self._is_settled(item):
-                return
-            yield from self._show(item)
-
-    def rest(self) -> Iterable[Line]:
-        """Yield the lines of all items that were not shown."""
-        for item in self._remaining():
-            yield from self._show(item)
-
-    def unsettled(self) -> list[Line]:
-        """Return the lines of the items that may still change."""
-        lines = list(self._cards.conversation(self._remaining()))
-        return [BLANK, *lines] if lines and self._last is not None else lines
-
-    def _remaining(self) -> tuple[AnyItem, ...]:
-        return self._transcript.items(start=self._shown_items)
-
-    def _show(self, item: AnyItem) -> Iterable[Line]:
-        self._shown_items += 1
-        lines = list(self._cards.card(item))
-        if lines:
-            both_notices = isinstance(self._last, Notice) and isinstance(item, Notice)
-            yield from [] if self._last is None or both_notices else [BLANK]
-            self._last = item
-        yield from lines
-
-    def _is_settled(self, item: AnyItem) -> bool:
-        match item:
-            case TextItem() | Thought():
-                return not item.live
-            case Notice():
-                return item.state is not State.RUNNING
-            case Call() if item.background:
-                return True
-            case Call():
-                inside = self._transcript.items(item.call_id) if item.call_id else ()
-                return item.state is not State.RUNNING and all(map(self._is_settled, inside))
-        return True
+def _heading(text: str, mask: Mask) -> list[Line]:
+    title = escape_unprintable(mask.apply(text)).replace("\n", " ")
+    return [BLANK, styled_line(f"══ {title}", "summary"), BLANK] if text else []
 
 
 def display_options(

@@ -136,7 +136,7 @@ class EventPrinter:
                     self._status(indent + self._clean(block.text))
             elif isinstance(block, ToolUse):
                 self._tools[block.id] = block.name
-                self._status(self._clean(f"{indent}> {block.name} {summarize_call(block.arguments, self._clip)}"))
+                self._status(self._clean(f"{indent}> {block.name} {summarize_call(block, self._clip)}"))
 
     def _user(self, event: User) -> None:
         indent = "" if event.parent_tool_use_id is MAIN else "    "

@@ -1,15 +1,19 @@
-"""The footer card: how a turn ended, what it cost, and its errors and denials."""
+"""The cards at the end: how a turn ended and what it cost, and how the agent's process ended."""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 from bridle.views.format_amounts import format_count, format_duration
 from bridle.views.terminal.page import Page
 from bridle.views.terminal.styled_lines import Line, indent, styled_line, wrap_text
-from bridle.wire.transcript.items import Footer
+from bridle.wire.transcript.items import Footer, ProcessEnd
 
 DENIED = "⊘"
+STDERR_LINES = 10
+# A shell reports a program that a signal ended with 128 plus the signal's number.
+SIGNAL_OFFSET = 128
 
 
 def footer_lines(page: Page, footer: Footer, width: int) -> Iterator[Line]:
@@ -26,6 +30,29 @@ def footer_lines(page: Page, footer: Footer, width: int) -> Iterator[Line]:
         names = ", ".join(page.clean(denial.tool or "?") for denial in footer.denials)
         denied = f"{DENIED} {format_count(len(footer.denials), 'call')} denied: {names}"
         yield from (styled_line(f"   {text}", "state.denied") for text in wrap_text(denied, width - 3))
+
+
+def process_end_lines(page: Page, end: ProcessEnd, width: int) -> Iterator[Line]:
+    """Yield how the agent's process ended, and the last lines of its standard error."""
+    facts = ", ".join(filter(None, (_exit_code(end.exit_code), page.clean(end.reason))))
+    for index, text in enumerate(wrap_text(f"✗ the agent's process ended: {facts}", width - 3)):
+        yield styled_line(f"{'──' if index == 0 else '  '} {text}", "state.error")
+    lines = page.clean(end.stderr).split("\n") if end.stderr else []
+    shown = lines if page.options.full else lines[-STDERR_LINES:]
+    earlier = len(lines) - len(shown) + end.omitted_lines
+    if earlier:
+        yield styled_line(f"   … {format_count(earlier, 'earlier line')} of stderr", "dim")
+    if shown:
+        yield from indent(page.labelled("stderr", "\n".join(shown), width - 3, None, "state.error"), "   ")
+
+
+def _exit_code(code: int | None) -> str:
+    """Format an exit code with the name of the signal that it means."""
+    if code is None:
+        return ""
+    number = -code if code < 0 else code - SIGNAL_OFFSET
+    name = signal.Signals(number).name if number in set(signal.Signals) else ""
+    return f"exit code {code} ({name})" if name else f"exit code {code}"
 
 
 def _figures(page: Page, footer: Footer) -> str:

@@ -124,7 +124,7 @@ class AgentLines:
 
     def format_call(self, block: ToolUse) -> str:
         """Format a tool call, with paths relative to the working copy."""
-        summary = summarize_call(block.arguments, self._clip)
+        summary = summarize_call(block, self._clip)
         for prefix in self._prefixes:
             summary = summary.replace(prefix, "")
         return f"{block.name} {summary}".rstrip()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bridle.wire.events.blocks import to_raw_text
-from bridle.wire.events.loose_json import JsonObject
+from bridle.wire.events.blocks import ToolUse, to_raw_text
+from bridle.wire.events.loose_json import JsonObject, from_json
 from bridle.wire.transcript.clip import Clip
 
 SUMMARY_CHARACTERS = 200  # two lines of a wide terminal: enough to recognise a command
@@ -28,8 +28,15 @@ _SHOWN = (
 _ALSO_SHOWN = {"pattern": ("path", "glob"), "taskId": ("status",), "skill": ("args",)}
 
 
-def summarize_call(arguments: JsonObject, clip: Clip) -> str:
-    """Return the most telling argument of a call, else all of them as JSON."""
+def summarize_call(call: ToolUse, clip: Clip) -> str:
+    """Return the most telling argument of a call, else its whole input: a string as it is, other values as JSON."""
+    value = from_json(call.input)
+    if isinstance(value, dict):
+        return _summarize_arguments(value, clip)
+    return clip.line(value if isinstance(value, str) else to_raw_text(value), SUMMARY_CHARACTERS)
+
+
+def _summarize_arguments(arguments: JsonObject, clip: Clip) -> str:
     for name in _SHOWN:
         value = arguments.get(name)
         if isinstance(value, str | int) and value != "":

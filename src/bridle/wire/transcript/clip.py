@@ -31,6 +31,16 @@ class Clip:
         head = self._mask.apply(text[: limit + self._mask.reach])[:limit]
         return Clipped(head, len(text) - limit, text.count("\n", limit))
 
+    def end(self, text: str, limit: int) -> Clipped:
+        """Return the last whole lines of a text, at most `limit` characters."""
+        if len(text) <= limit:
+            return Clipped(text)
+        # A secret that the cut would halve begins before it, at most `reach` characters.
+        start = len(text) - limit
+        tail = self._mask.apply(text[max(0, start - self._mask.reach) :])[-limit:]
+        kept = tail.partition("\n")[2] or tail
+        return Clipped(kept, len(text) - len(kept), text.count("\n") - kept.count("\n"))
+
     def line(self, text: str, limit: int) -> str:
         """Return the first line of a text, with an ellipsis if more follows."""
         head = self._mask.apply(text[: limit + self._mask.reach]).lstrip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterable, Iterator
 
 from bridle.wire.transcript.clip import Clip
@@ -16,6 +17,7 @@ KEPT_LINE_CHARACTERS = 2000
 # A comparison is quadratic at worst: half a second at this size on a slow machine. Larger texts are compared by
 # their common beginning and end only.
 COMPARED_LINES = 2000
+_HUNK = "@@"
 
 
 def from_patch(path: str, action: str, patch: Iterable[Hunk], clip: Clip) -> FileChange:
@@ -24,8 +26,13 @@ def from_patch(path: str, action: str, patch: Iterable[Hunk], clip: Clip) -> Fil
 
 
 def from_texts(path: str, action: str, pairs: Iterable[tuple[str, str]], clip: Clip) -> FileChange:
-    """Return the change from old to new text, for one or several places in a file."""
-    return _change(path, action, (line for old, new in pairs for line in _compare(old, new)), clip)
+    """Return the change from old to new text, for one or several places in a file.
+
+    Where these places are is not known, so a hunk begins with a bare `@@`, and the first one with its lines.
+    """
+    lines = (_without_place(line) for old, new in pairs for line in _compare(old, new))
+    first = next(lines, None)
+    return _change(path, action, lines if first in (None, _HUNK) else itertools.chain([first], lines), clip)
 
 
 def _change(path: str, action: str, lines: Iterable[str], clip: Clip) -> FileChange:
@@ -45,6 +52,10 @@ def _change(path: str, action: str, lines: Iterable[str], clip: Clip) -> FileCha
         removed=removed,
         omitted_lines=max(total - KEPT_LINES, 0),
     )
+
+
+def _without_place(line: str) -> str:
+    return _HUNK if line.startswith(_HUNK) else line
 
 
 def _patch_lines(patch: Iterable[Hunk]) -> Iterator[str]:

@@ -58,9 +58,7 @@ class ItemBoard:
         item = self._items.pop(item_id)
         self._growing.pop(item_id, None)
         ids = self._threads[item.thread]
-        # It was added a moment ago: search from the end.
-        index = next(index for index in range(len(ids) - 1, -1, -1) if ids[index] == item_id)
-        del ids[index]
+        del ids[self._index(ids, item_id)]
         self.changed[item_id] = None
 
     def item(self, item_id: int) -> AnyItem | None:
@@ -82,6 +80,12 @@ class ItemBoard:
         """Return the newest item of a thread."""
         ids = self._threads.get(thread)
         return self.item(ids[-1]) if ids else None
+
+    def before(self, item_id: int) -> AnyItem | None:
+        """Return the item directly before another one in its thread."""
+        ids = self._threads[self._items[item_id].thread]
+        index = self._index(ids, item_id)
+        return self.item(ids[index - 1]) if index > 0 else None
 
     def call(self, call_id: str) -> Call | None:
         item = self._items.get(self._calls.get(call_id, 0))
@@ -130,6 +134,10 @@ class ItemBoard:
         """Return the ids of the items that changed since the last call."""
         changed, self.changed = tuple(self.changed), {}
         return changed
+
+    def _index(self, ids: list[int], item_id: int) -> int:
+        """Return where an item is in its thread, searched from the end: it was added a moment ago."""
+        return next(index for index in range(len(ids) - 1, -1, -1) if ids[index] == item_id)
 
     def _track(self, item: Item) -> None:
         self.changed[item.id] = None

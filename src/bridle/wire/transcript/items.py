@@ -122,6 +122,8 @@ class SubAgent(msgspec.Struct, frozen=True, kw_only=True, tag="sub_agent"):
     doing: str = ""
     tool_uses: int | None = None
     tokens: int | None = None
+    is_inferred: bool = False
+    """Whether the stream does not say what is the sub-agent's: its items are inferred."""
 
 
 Detail: TypeAlias = FileChange | TodoList | Questions | SubAgent
@@ -223,4 +225,16 @@ class Footer(Item, frozen=True, kw_only=True, tag="footer"):
     """Whether a finished background task, not the user, started this turn."""
 
 
-AnyItem: TypeAlias = TextItem | Thought | Call | Notice | Failure | UnknownItem | Footer
+class ProcessEnd(Item, frozen=True, kw_only=True, tag="process_end"):
+    """The end of the agent's process, where it failed or printed no result."""
+
+    exit_code: int | None = None
+    reason: str = ""
+    """Empty if only the exit code says that it failed."""
+    stderr: str = ""
+    """The end of its standard error."""
+    omitted_lines: int = 0
+    """The number of lines before it."""
+
+
+AnyItem: TypeAlias = TextItem | Thought | Call | Notice | Failure | UnknownItem | Footer | ProcessEnd

@@ -49,11 +49,11 @@ class ControlError(Struct, frozen=True):
 
 
 def session(event: Init) -> str:
-    """Return model, version, folder and permission mode of a session."""
+    """Return the id of a session, and in a second line its model, version, folder and permission mode."""
     mode = f"permission mode {event.permission_mode}" if event.permission_mode else None
     version = f"version {event.claude_code_version}" if event.claude_code_version else None
-    facts = (event.model, version, event.cwd, mode)
-    return " · ".join(fact for fact in facts if fact) or "session started"
+    facts = " · ".join(fact for fact in (event.model, version, event.cwd, mode) if fact)
+    return "\n".join(filter(None, (event.session_id, facts))) or "session started"
 
 
 def retry(event: ApiRetry) -> str:

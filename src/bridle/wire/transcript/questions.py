@@ -24,14 +24,35 @@ def parse_questions(arguments: JsonObject) -> Questions:
     return Questions(tuple(_question(entry) for entry in entries[:KEPT_QUESTIONS] if isinstance(entry, dict)))
 
 
-def with_answers(questions: Questions, answers: JsonObject) -> Questions:
-    """Return the questions with the answers that the call's result reports."""
+def with_answers(questions: Questions, answers: JsonObject, output: str) -> Questions:
+    """Return the questions with the answers that the call's result reports, else with those in its text."""
+    answers = answers or _answers_in(output, [question.text for question in questions.questions])
     return Questions(
         tuple(
             replace(question, answer=_answer(answers[question.text])) if question.text in answers else question
             for question in questions.questions
         )
     )
+
+
+def _answers_in(output: str, asked: list[str]) -> JsonObject:
+    """Find the answers in the text for the model: `"Which?"="B", "Where?"="here"`, or the text alone for one question.
+
+    Questions and answers may contain quotes and commas, so an answer ends at the last quote before the next question.
+    """
+    found = sorted((output.find(_answer_start(text)), text) for text in asked if _answer_start(text) in output)
+    if not found:
+        return {asked[0]: output.strip()} if len(asked) == 1 and output.strip() else {}
+    ends = [start for start, _ in found[1:]] + [len(output)]
+    answers = {}
+    for (start, text), end in zip(found, ends, strict=True):
+        span = output[start + len(_answer_start(text)) : end]
+        answers[text] = span.rpartition('"')[0] if '"' in span else span
+    return answers
+
+
+def _answer_start(question: str) -> str:
+    return f'"{question}"="'
 
 
 def _question(value: JsonObject) -> Question:

@@ -58,7 +58,7 @@ class ToolCallItems:
             name=block.name,
             at=call.at if call.at is not None else at,
             message_id=event.message.id,
-            summary=summarize_call(arguments, self._clip),
+            summary=summarize_call(block, self._clip),
             input=text.text,
             input_omitted=text.omitted_characters,
             detail=self._first_detail(block.name, arguments, call),
@@ -155,6 +155,12 @@ class ToolCallItems:
         if detail != call.detail:
             self._board.change(call.id, detail=detail)
 
+    def mark_inferred(self, call_id: str) -> None:
+        """Note that the items of a sub-agent are inferred."""
+        call = self._board.call(call_id)
+        if call is not None and isinstance(call.detail, SubAgent) and not call.detail.is_inferred:
+            self._board.change(call.id, detail=replace(call.detail, is_inferred=True))
+
     def is_prompt(self, call_id: str, text: str) -> bool:
         """Return whether a text is the sub-agent's prompt, which its call shows already."""
         call = self._board.call(call_id)
@@ -197,7 +203,7 @@ class ToolCallItems:
         if call.name in TASK_TOOLS and state is State.OK:
             return self._tasks.apply(call.name, arguments, details, text)
         if isinstance(call.detail, Questions):
-            return questions.with_answers(call.detail, details.answers)
+            return questions.with_answers(call.detail, details.answers, text if state is State.OK else "")
         if isinstance(call.detail, SubAgent):
             return self._with_report(call, call.detail, details, text, state)
         return call.detail

@@ -14,13 +14,17 @@ from msgspec.structs import replace
 
 from bridle.wire.events.blocks import AnyBlock, Image, Text, Thinking, ToolResult, ToolUse, UnknownBlock, to_raw_text
 from bridle.wire.events.events import SYNTHETIC_MODEL, Assistant, Event, Result, StreamEvent, User
+from bridle.wire.events.system import TaskProgress
 from bridle.wire.mask import Mask
+from bridle.wire.record.outcome import Ending
 from bridle.wire.record.refusals import INTERRUPTED_PREFIX
 from bridle.wire.transcript.clip import Clip
 from bridle.wire.transcript.footer import footer_of
+from bridle.wire.transcript.inferred_threads import InferredThreads
 from bridle.wire.transcript.item_board import ItemBoard
 from bridle.wire.transcript.items import AnyItem, Footer, Notice, NoticeKind, Speaker, TextItem, Thought
 from bridle.wire.transcript.partials import Partials
+from bridle.wire.transcript.process_end import process_end
 from bridle.wire.transcript.program_events import ProgramItems
 from bridle.wire.transcript.tool_calls import ToolCallItems
 
@@ -42,6 +46,7 @@ class Transcript:
         self._partials = Partials(self._board, kept_characters)
         self._calls = ToolCallItems(self._board, self._clip, kept_characters)
         self._program = ProgramItems(self._board, self._calls, self._clip, kept_characters)
+        self._inferred = InferredThreads()
         self._shown_texts: set[int] = set()
         self._answer: tuple[str | None, str] = (None, "")
         self._fold: dict[type[Event], Callable[[Any, float | None], None]] = {
@@ -50,6 +55,7 @@ class Transcript:
             Result: self._result,
             StreamEvent: self._partials.add,
             **self._program.fold,
+            TaskProgress: self._progress,
         }
 
     def add(self, event: Event, at: float | None = None) -> tuple[int, ...]:
@@ -62,11 +68,18 @@ class Transcript:
             fold(event, at if at is not None and math.isfinite(at) else None)
         return self._board.take_changed()
 
-    def finish(self) -> tuple[int, ...]:
-        """Mark what still runs as interrupted, as the process has ended; return the ids of the changed items."""
+    def finish(self, ending: Ending | None = None) -> tuple[int, ...]:
+        """Mark what still runs as interrupted, as the process has ended; return the ids of the changed items.
+
+        `ending` is how it ended, where that is known.
+        """
         self._partials.finish()
         self._calls.finish()
         self._program.finish()
+        has_result = self._board.footer_count > 0
+        end = None if ending is None else process_end(ending, self._clip, self._limit, has_result=has_result)
+        if end is not None:
+            self._board.add(end)
         return self._board.take_changed()
 
     def item(self, item_id: int) -> AnyItem | None:
@@ -88,6 +101,9 @@ class Transcript:
         return self._board.footers()
 
     def _assistant(self, event: Assistant, at: float | None) -> None:
+        named, event = event.parent_tool_use_id, self._inferred.place_answer(event)
+        if event.parent_tool_use_id and not named:
+            self._calls.mark_inferred(event.parent_tool_use_id)
         thread = event.parent_tool_use_id
         if thread:
             self._calls.describe(thread, event.subagent_type, event.task_description, None, at)
@@ -108,6 +124,10 @@ class Transcript:
                 case _:
                     self._other_block(block, event, at)
 
+    def _progress(self, event: TaskProgress, at: float | None) -> None:
+        self._inferred.note_progress(event)
+        self._program.fold[TaskProgress](event, at)
+
     def _limited_blocks(self, event: Assistant | User, at: float | None) -> Iterator[AnyBlock]:
         """Yield the blocks of a message; of absurdly many the first ones, with an error for the rest."""
         blocks = event.message.blocks
@@ -124,10 +144,29 @@ class Transcript:
         clipped = self._clip(text, self._limit)
         fields |= {"text": clipped.text, "omitted_characters": clipped.omitted_characters}
         live = self._partials.take(kind, thread) if isinstance(event, Assistant) else None
-        if live is not None:
+        extended = self._text_before(thread, live) if fields.get("speaker") is Speaker.AGENT else None
+        if extended is not None and text.strip():
+            self._extend_text(extended, text, event.message.id)
+            if live is not None:
+                self._board.remove(live)
+        elif live is not None:
             self._board.change(live, live=False, message_id=event.message.id, **fields)
         elif text.strip():
             self._board.put(kind, thread, at=at, message_id=event.message.id, **fields)
+
+    def _text_before(self, thread: str | None, live: int | None) -> TextItem | None:
+        """Return the agent's text that is directly before the next item, or before the live one."""
+        item = self._board.last(thread) if live is None else self._board.before(live)
+        return item if isinstance(item, TextItem) and item.speaker is Speaker.AGENT and not item.live else None
+
+    def _extend_text(self, item: TextItem, text: str, message_id: str | None) -> None:
+        """Append a text to the one before it: blocks of one message as they are, those of two as paragraphs."""
+        joined = text if message_id == item.message_id else f"\n\n{text}"
+        if item.omitted_characters:
+            self._board.change(item.id, omitted_characters=item.omitted_characters + len(joined))
+        else:
+            clipped = self._clip(item.text + joined, self._limit)
+            self._board.change(item.id, text=clipped.text, omitted_characters=clipped.omitted_characters)
 
     def _note_text(self, event: Assistant, text: str) -> None:
         """Remember a shown text, so that the footer does not repeat it."""
@@ -139,6 +178,7 @@ class Transcript:
         self._shown_texts.update((_text_hash(text), _text_hash(whole)))
 
     def _user(self, event: User, at: float | None) -> None:
+        event = self._inferred.place_result(event)
         thread = event.parent_tool_use_id
         if thread:
             self._calls.describe(thread, event.subagent_type, event.task_description, _first_text(event), at)
@@ -157,6 +197,7 @@ class Transcript:
         thread = event.parent_tool_use_id
         if text.startswith(INTERRUPTED_PREFIX):
             self._calls.interrupted(thread=thread or None)
+            self._inferred.end_turn()
             self._board.put(Notice, thread, at=at, kind=NoticeKind.INTERRUPT, text="interrupted by the user")
         elif not thread or not self._calls.is_prompt(thread, text):
             by_program = event.is_synthetic is True or text.startswith("<local-command-")
@@ -172,6 +213,7 @@ class Transcript:
             self._program.unknown(name, to_raw_text(block.value), event.parent_tool_use_id, at)
 
     def _result(self, event: Result, at: float | None) -> None:
+        self._inferred.end_turn()
         footer = footer_of(event, self._clip, self._limit)
         is_shown = _text_hash(footer.text) in self._shown_texts
         if (event.terminal_reason or "").startswith("aborted"):

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,6 +34,17 @@ def show(
     return subprocess.run(
         [*PROGRAM, *arguments], cwd=cwd, input=stdin, env=environment, capture_output=True, timeout=LIMIT_SECONDS
     )
+
+
+@contextmanager
+def started(*arguments: str, cwd: Path | None = None, **streams: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A running `bridle show`, killed at the end if it has not ended."""
+    streams = {"stdout": subprocess.PIPE, **streams}
+    with subprocess.Popen([*PROGRAM, *arguments], cwd=cwd, **streams) as shown:
+        try:
+            yield shown
+        finally:
+            shown.kill()
 
 
 def recording(name: str) -> str:
@@ -155,13 +170,11 @@ def test_width_full_and_thinking_do_what_they_say() -> None:
 def test_a_followed_log_is_shown_as_it_grows_and_ends_with_its_process(tmp_path: Path) -> None:
     path = tmp_path / "a.ndjson"
     path.write_text(json.dumps(assistant_line(text("first"))) + "\n")
-    with (
-        path.open("a") as log,
-        subprocess.Popen([*PROGRAM, "a.ndjson", "--follow"], cwd=tmp_path, stdout=subprocess.PIPE) as shown,
-    ):
+    with path.open("a") as log, started("a.ndjson", "--follow", cwd=tmp_path) as shown:
         assert shown.stdout is not None
         assert read_until(shown.stdout.fileno(), "first") == "● first\n"
-        print(json.dumps(assistant_line(text("second"))), file=log, flush=True)
+        print(json.dumps(user_line(text("and now?"))), json.dumps(assistant_line(text("second"))), sep="\n", file=log)
+        log.flush()
         assert "● second" in read_until(shown.stdout.fileno(), "second")
         print(json.dumps(result_line("second", total_cost_usd=1.0)), file=log, flush=True)
         (tmp_path / "a.meta.json").write_text('{"ended": "2026-11-15T12:00:00Z", "exit_code": 0}')
@@ -178,19 +191,85 @@ def test_a_followed_log_ends_where_its_bridle_was_killed(tmp_path: Path) -> None
     assert show("a.ndjson", "--follow", cwd=tmp_path).stdout.decode().startswith("● first\n")
 
 
+def test_a_pipe_is_shown_as_its_lines_arrive() -> None:
+    with started("-", stdin=subprocess.PIPE) as shown:
+        assert shown.stdin is not None
+        assert shown.stdout is not None
+        for line, words in (
+            (assistant_line(text("first")), "● first"),
+            (assistant_line(use("a", "Bash", command="make")), "◌ Bash  make  [running]"),
+            (user_line(result("a", "made")), "  made"),
+        ):
+            shown.stdin.write(json.dumps(line).encode() + b"\n")
+            shown.stdin.flush()
+            assert words in read_until(shown.stdout.fileno(), words)
+        assert shown.communicate(timeout=LIMIT_SECONDS)[0] == b""
+        assert shown.returncode == 0
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_ctrl_c_leaves_what_was_shown_and_what_was_under_way(is_terminal: bool, tmp_path: Path) -> None:
+    path = tmp_path / "a.ndjson"
+    path.write_text(json.dumps(assistant_line(text("first"), use("a", "Bash", command="make"), text("last"))) + "\n")
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color" if is_terminal else "dumb", "COLUMNS": "70"}
+    with started("a.ndjson", "-f", cwd=tmp_path, stdout=follower, stderr=follower, env=environment) as shown:
+        os.close(follower)
+        screen = read_until(leader, "last")
+        shown.send_signal(signal.SIGINT)
+        screen += read_until(leader, "interrupted")
+        assert shown.wait(timeout=LIMIT_SECONDS) == 130
+    os.close(leader)
+    kept = on_screen(screen)
+    assert [line for line in kept if line] == ["● first", "◌ Bash  make  [running]", "● last", "bridle: interrupted"]
+
+
+def on_screen(written: str) -> list[str]:
+    """The lines that are left on a terminal after these were written to it."""
+    lines, row = [""], 0
+    for piece in re.split(r"(\r?\n|\r|\x1b\[1A|\x1b\[2K|\x1b\[[0-9;?]*[a-z])", written):
+        match piece:
+            case "\n" | "\r\n":
+                row += 1
+                lines += [""] * (row + 1 - len(lines))
+            case "\x1b[1A":
+                row -= 1
+            case "\x1b[2K":
+                lines[row] = ""
+            case _ if piece and not piece.startswith(("\x1b", "\r")):
+                lines[row] += piece
+    return [line.rstrip() for line in lines]
+
+
+def test_a_call_of_an_agent_that_still_runs_is_not_interrupted(tmp_path: Path) -> None:
+    path = tmp_path / "a.ndjson"
+    path.write_text(json.dumps(assistant_line(use("a", "Bash", command="make"))) + "\n")
+    (tmp_path / "a.meta.json").write_text(json.dumps({"pid": os.getpid()}))
+    assert show("a.ndjson", cwd=tmp_path).stdout.decode() == "◌ Bash  make  [running]\n"
+    with subprocess.Popen(["true"]) as ended:
+        ended.wait(timeout=LIMIT_SECONDS)
+    (tmp_path / "a.meta.json").write_text(json.dumps({"pid": ended.pid}))
+    shown = show("a.ndjson", "--follow", cwd=tmp_path).stdout.decode()
+    assert "■ Bash  make  [interrupted]" in shown
+    assert "Bridle was killed while the agent was running" in shown
+
+
+def test_stderr_beside_a_log_without_a_meta_file_is_shown_if_there_is_no_result(tmp_path: Path) -> None:
+    (tmp_path / "a.ndjson").write_text("")
+    (tmp_path / "a.stderr").write_text("Error: no such model\n")
+    assert show("a.ndjson", cwd=tmp_path).stdout.decode() == (
+        "── ✗ the agent's process ended: the exit code is not known\n   stderr › Error: no such model\n"
+    )
+
+
 def test_interrupting_a_followed_log_exits_130(tmp_path: Path) -> None:
     path = tmp_path / "a.ndjson"
     path.write_text(json.dumps(assistant_line(text("first"))) + "\n")
-    with subprocess.Popen(
-        [*PROGRAM, "a.ndjson", "--follow"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as shown:
+    with started("a.ndjson", "--follow", cwd=tmp_path, stderr=subprocess.PIPE) as shown:
         assert shown.stdout is not None
         read_until(shown.stdout.fileno(), "first")
         shown.send_signal(signal.SIGINT)
-        try:
-            _, errors = shown.communicate(timeout=LIMIT_SECONDS)
-        finally:
-            shown.kill()  # where it does not hear: leaving the block waits for its end without a limit
+        _, errors = shown.communicate(timeout=LIMIT_SECONDS)
         assert shown.returncode == 130
         assert b"Traceback" not in errors
 
@@ -198,7 +277,7 @@ def test_interrupting_a_followed_log_exits_130(tmp_path: Path) -> None:
 def test_a_terminal_gets_colour_and_its_own_width(tmp_path: Path) -> None:
     leader, follower = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "70"}
-    with subprocess.Popen([*PROGRAM, recording("12-subagent")], stdout=follower, env=environment) as shown:
+    with started(recording("12-subagent"), stdout=follower, env=environment) as shown:
         os.close(follower)
         screen = read_until(leader, "tokens in")
         assert shown.wait(timeout=LIMIT_SECONDS) == 0
@@ -212,8 +291,8 @@ def test_a_followed_log_on_a_terminal_shows_what_still_runs(tmp_path: Path) -> N
     path.write_text(json.dumps(assistant_line(text("first"), use("a", "Bash", command="sleep"))) + "\n")
     leader, follower = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "70"}
-    command = [*PROGRAM, "a.ndjson", "--follow"]
-    with path.open("a") as log, subprocess.Popen(command, cwd=tmp_path, stdout=follower, env=environment) as shown:
+    streams = {"stdout": follower, "env": environment}
+    with path.open("a") as log, started("a.ndjson", "--follow", cwd=tmp_path, **streams) as shown:
         os.close(follower)
         assert "◌ Bash" in read_until(leader, "running")
         print(json.dumps(user_line(result("a", "slept"))), file=log, flush=True)

@@ -12,9 +12,9 @@ from typing import BinaryIO
 import click
 
 from bridle.errors import DiskError, UsageError
-from bridle.run.log_meta import LogMeta, read_meta
+from bridle.run.log_meta import LogMeta, read_meta, read_stderr_end
 from bridle.wire.dialects.dialect_table import AGENTS, DEFAULT_AGENT, decoder_for
-from bridle.wire.record.outcome import STDERR_TAIL_BYTES, Outcome, Policy, judge
+from bridle.wire.record.outcome import Outcome, Policy, judge
 from bridle.wire.record.record import Record
 from bridle.wire.record.recorder import Recorder
 from bridle.wire.record.report import report_document, report_json
@@ -112,13 +112,7 @@ def _open(log: str) -> BinaryIO:
 def _tail(path: Path) -> str:
     """Return the end of a stderr log, as much as a live run keeps."""
     try:
-        with path.open("rb") as stream:
-            if stream.seekable():
-                stream.seek(max(0, stream.seek(0, os.SEEK_END) - STDERR_TAIL_BYTES))
-            tail = b""
-            while chunk := stream.read(CHUNK_BYTES):
-                tail = (tail + chunk)[-STDERR_TAIL_BYTES:]
-            return tail.decode("utf-8", "replace")
+        return read_stderr_end(path)
     except OSError as error:
         raise _unreadable(str(path), error) from error
 

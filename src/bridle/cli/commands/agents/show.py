@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bridle.cli.user_interface import terminal
-from bridle.errors import DiskError, UsageError
-from bridle.wire.dialects.dialect_table import AGENTS, DEFAULT_AGENT, StreamDecoder, decoder_for
+from bridle.errors import UsageError
+from bridle.wire.dialects.dialect_table import AGENTS, DEFAULT_AGENT, decoder_for
 
 if TYPE_CHECKING:
-    from bridle.run.log_meta import LogMeta
+    from bridle.cli.user_interface.named_logs import NamedLog, NamedLogs
     from bridle.views.log_chunks import Chunk, Log
     from bridle.views.terminal.conversation import ColourView, PlainView
-    from bridle.views.terminal.page import DisplayOptions
-    from bridle.wire.mask import Mask
-    from bridle.wire.transcript.transcript import Transcript
+    from bridle.wire.record.outcome import Ending
 
-LOGS = Path(".ralph/logs/claude")
-# Runs with worktrees keep their logs there.
-WORKTREES = Path(".ralph/worktrees")
+STDIN = "-"
 NEWEST = "last"
 # More than a card shows of one output; the log has the rest, and --full and --json keep more.
 SHOWN_CHARACTERS = 10_000
 
 
 @click.command("show", short_help="Show the conversation in an agent's log.")
-@click.argument("target", metavar="[FILE|-|last]", default=NEWEST)
-@click.option("--follow", "-f", is_flag=True, help="Keep reading while the log grows.")
+@click.argument("target", metavar="[RUN|TASK|FILE|-|last]", default=NEWEST)
+@click.argument("task", metavar="[TASK]", required=False)
+@click.option("--iteration", type=click.IntRange(1), help="Only this iteration of the task.")
+@click.option("--follow", "-f", is_flag=True, help="Keep reading while the log grows; with `-`, measure durations.")
 @click.option("--thinking/--no-thinking", default=True, show_default=True, help="Show the model's reasoning.")
 @click.option("--full", is_flag=True, help="Do not shorten anything.")
 @click.option("--width", type=click.IntRange(40, 1000), help="Columns to use [default: the terminal's; 100 in a pipe].")
@@ -41,101 +41,194 @@ SHOWN_CHARACTERS = 10_000
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 def command(
-    *, target: str, follow: bool, thinking: bool, full: bool, width: int | None, agent: str | None, as_json: bool
+    *,
+    target: str,
+    task: str | None,
+    iteration: int | None,
+    follow: bool,
+    thinking: bool,
+    full: bool,
+    width: int | None,
+    agent: str | None,
+    as_json: bool,
 ) -> None:
-    """Show the conversation in FILE: messages, tool calls with their outcomes, diffs, sub-agents, cost.
+    """Show a conversation: messages, tool calls with their outcomes, diffs, sub-agents, cost.
 
-    `-` reads standard input. `last` is the newest log in .ralph/logs/claude of this folder or of its worktrees.
+    RUN is a run's id or the beginning of it, TASK the number or the title of a task of the newest run (or of RUN, if
+    both are given): every agent that worked on it is shown. FILE is a log. `-` reads standard input and prints as lines
+    arrive. `last`, the default, is the newest log of this repository.
     """
-    from bridle.views.terminal.conversation import display_options
-    from bridle.wire.mask import Mask, secret_values
-    from bridle.wire.transcript.transcript import KEPT_CHARACTERS, Transcript
+    from bridle.cli.user_interface.named_logs import find_logs
 
     if as_json and follow:
         raise UsageError("--json and --follow cannot be combined", remedy="Omit one of them.")
-    target = str(_newest()) if target == NEWEST else target
-    mask = Mask(secret_values(os.environ))
-    transcript = Transcript(mask=mask, kept_characters=KEPT_CHARACTERS if full or as_json else SHOWN_CHARACTERS)
-    show = _Show(transcript, decoder_for(agent or _agent_for(target)))
-    if as_json:
-        show.read(target)
-        _print_document(transcript, mask)
+    options = _Options(full=full, thinking=thinking, width=width, agent=agent, as_json=as_json)
+    if target == STDIN:
+        if task is not None or iteration is not None:
+            raise UsageError("standard input has no tasks", remedy="Omit TASK and --iteration.")
+        _show_stream(options, is_timed=follow)
         return
-    is_terminal = terminal.is_terminal(sys.stdout)
-    columns = _columns() if is_terminal else 0
-    look = display_options(is_terminal=is_terminal, width=width, terminal_width=columns, full=full, thinking=thinking)
-    view = _view(transcript, mask, look, is_terminal=is_terminal)
-    if follow:
-        show.follow(target, view)
+    named = find_logs(target, task, iteration)
+    if as_json:
+        _print_documents(named, options)
+    elif follow and named.run is not None:
+        _follow_run(lambda: find_logs(target, task, iteration), options)
     else:
-        show.read(target)
-    view.finish()
+        for log in named.logs:
+            _show_log(log, options, follow=follow)
 
 
-class _Show:
-    """Feeds a log into a transcript."""
+@dataclass(frozen=True, kw_only=True)
+class _Options:
+    """The options of the command line."""
 
-    def __init__(self, transcript: Transcript, decoder: StreamDecoder) -> None:
-        self._transcript = transcript
-        self._decoder = decoder
+    full: bool
+    thinking: bool
+    width: int | None
+    agent: str | None
+    as_json: bool
 
-    def read(self, target: str) -> None:
-        """Read the whole log."""
-        from bridle.views.log_chunks import stream_chunks
 
-        if target == "-":
-            self._add((data, None) for data, _ in _readable(stream_chunks(sys.stdin.buffer), "standard input"))
-        else:
-            with _open(target) as log:
-                self._add(_readable(log.chunks(), target))
-        self._end()
+class _Conversation:
+    """A conversation that is read from a log or a stream, and shown."""
 
-    def follow(self, target: str, view: PlainView | ColourView) -> None:
-        """Read the log as it grows, and show each part as it arrives."""
-        from bridle.views.log_chunks import stream_chunks
+    def __init__(self, options: _Options, agent: str) -> None:
+        from bridle.wire.mask import Mask, secret_values
+        from bridle.wire.transcript.transcript import KEPT_CHARACTERS, Transcript
 
-        try:
-            if target == "-":
-                for chunk in _readable(stream_chunks(sys.stdin.buffer), "standard input"):
-                    self._add([chunk])
-                    view.update()
-            else:
-                with _open(target) as log:
-                    self._follow_file(log, view)
-        finally:
-            view.close()
-        self._end()
+        self.mask = Mask(secret_values(os.environ))
+        is_whole = options.full or options.as_json
+        self.transcript = Transcript(mask=self.mask, kept_characters=KEPT_CHARACTERS if is_whole else SHOWN_CHARACTERS)
+        self._decoder = decoder_for(options.agent or agent)
 
-    def _follow_file(self, log: Log, view: PlainView | ColourView) -> None:
-        import time
-
-        self._add(log.chunks())
-        view.update()
-        while log.wait(result_seen=bool(self._transcript.footers)):
-            self._add(log.chunks(now=None if log.has_times else time.monotonic()))
-            view.update()
-
-    def _add(self, chunks: Iterable[Chunk]) -> None:
+    def add(self, chunks: Iterable[Chunk]) -> None:
+        """Add the events in some chunks."""
         for data, at in chunks:
             for event in self._decoder.feed(data):
-                self._transcript.add(event, at)
+                self.transcript.add(event, at)
 
-    def _end(self) -> None:
+    def end(self, ending: Ending | None, *, is_running: bool = False) -> None:
+        """Add what the end of the input completes; of a running agent, nothing is marked as interrupted."""
+        if is_running:
+            return
         for event in self._decoder.end():
-            self._transcript.add(event)
-        self._transcript.finish()
+            self.transcript.add(event)
+        self.transcript.finish(ending)
 
 
-def _open(target: str) -> Log:
+def _show_stream(options: _Options, *, is_timed: bool) -> None:
+    """Show standard input, each part as it arrives; durations are measured only on request, as it may be a file."""
+    from bridle.views.log_chunks import stream_chunks
+
+    conversation = _Conversation(options, DEFAULT_AGENT)
+    arriving = _readable(stream_chunks(sys.stdin.buffer), "standard input")
+    chunks = ((data, at if is_timed else None) for data, at in arriving)
+    if options.as_json:
+        conversation.add(chunks)
+        conversation.end(None)
+        _print_json(_document(conversation))
+        return
+    with _showing(conversation, options) as view:
+        for chunk in chunks:
+            conversation.add([chunk])
+            view.update()
+        conversation.end(None)
+
+
+def _show_log(log: NamedLog, options: _Options, *, follow: bool = False) -> None:
+    conversation = _Conversation(options, _agent_of(log.path))
+    with _open(log.path) as file, _showing(conversation, options, title=log.title) as view:
+        conversation.add(_readable(file.chunks(), str(log.path)))
+        if follow:
+            _follow(file, conversation, view)
+        ending, is_running = _ending_of(log.path)
+        conversation.end(ending, is_running=is_running)
+
+
+def _follow(file: Log, conversation: _Conversation, view: PlainView | ColourView) -> None:
+    """Read a log as it grows, and show each part as it arrives."""
+    import time
+
+    view.update()
+    while file.wait(result_seen=bool(conversation.transcript.footers)):
+        conversation.add(file.chunks(now=None if file.has_times else time.monotonic()))
+        view.update()
+
+
+def _follow_run(find: Callable[[], NamedLogs], options: _Options) -> None:
+    """Show the logs of a run one after the other, also those that begin while it is driven."""
+    import time
+
+    from bridle.engine.drive.driver import find_driver
+    from bridle.views.log_chunks import POLL_SECONDS
+
+    shown: set[Path] = set()
+    while True:
+        named = find()
+        is_driven = named.run is not None and find_driver(named.run) is not None
+        new = [log for log in find().logs if log.path not in shown]  # again: one may have begun before the driver ended
+        if not new and not is_driven:
+            return
+        for log in new:
+            _show_log(log, options, follow=True)
+            shown.add(log.path)
+        if not new:
+            time.sleep(POLL_SECONDS)
+
+
+@contextmanager
+def _showing(conversation: _Conversation, options: _Options, title: str = "") -> Iterator[PlainView | ColourView]:
+    """Yield a view of a conversation; at the end, and at Ctrl-C, what was not shown is shown in its present state."""
+    view = _view(conversation, options)
+    try:
+        view.heading(title)
+        yield view
+    except KeyboardInterrupt:
+        view.finish()
+        raise
+    else:
+        view.finish()
+    finally:
+        view.close()
+
+
+def _view(conversation: _Conversation, options: _Options) -> PlainView | ColourView:
+    from bridle.views.terminal.conversation import ColourView, PlainView, display_options
+
+    is_terminal = terminal.is_terminal(sys.stdout)
+    look = display_options(
+        is_terminal=is_terminal,
+        width=options.width,
+        terminal_width=_columns() if is_terminal else 0,
+        full=options.full,
+        thinking=options.thinking,
+    )
+    if not is_terminal:
+        _allow_any_encoding()
+        return PlainView(conversation.transcript, conversation.mask, look, sys.stdout)
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    return ColourView(conversation.transcript, conversation.mask, look, console)
+
+
+def _open(path: Path) -> Log:
     from bridle.views.log_chunks import Log
 
-    path = Path(target)
     try:
         if path.is_dir():
             raise UsageError(f"{path} is a folder", remedy="Name a log in it: a file that ends in .ndjson.")
-        return Log(path, lambda: _meta(path).is_ended)
+        return Log(path, lambda: _is_over(path))
     except OSError as error:
         raise _unreadable(str(path), error) from error
+
+
+def _is_over(log: Path) -> bool:
+    """Return whether the agent of a log has ended, as far as the file beside it says."""
+    from bridle.cli.user_interface.named_logs import read_meta_if_possible
+
+    meta = read_meta_if_possible(log)
+    return meta.is_ended or (meta.pid is not None and not _is_alive(meta.pid))
 
 
 def _readable(chunks: Iterable[Chunk], name: str) -> Iterator[Chunk]:
@@ -150,47 +243,74 @@ def _unreadable(name: str, error: OSError) -> UsageError:
     return UsageError(f"cannot read {name}: {error.strerror or error}", remedy="Name the log of an agent run.")
 
 
-def _agent_for(target: str) -> str:
-    """Return the agent named in the file beside the log, or the default."""
-    return DEFAULT_AGENT if target == "-" else _meta(Path(target)).agent or DEFAULT_AGENT
+def _agent_of(log: Path) -> str:
+    """Return the agent named in the file beside a log, or the default."""
+    from bridle.cli.user_interface.named_logs import read_meta_if_possible
+
+    return read_meta_if_possible(log).agent or DEFAULT_AGENT
 
 
-def _meta(log: Path) -> LogMeta:
-    """Read the file beside a log; one that cannot be read counts as missing."""
-    from bridle.run.log_meta import LogMeta, read_meta
+def _ending_of(log: Path) -> tuple[Ending | None, bool]:
+    """Return how the agent of a log has ended, None where that is not known, and whether it is still running."""
+    from dataclasses import replace
 
+    from bridle.cli.user_interface.named_logs import read_meta_if_possible
+    from bridle.wire.record.outcome import Ending
+
+    meta, stderr = read_meta_if_possible(log), _stderr_of(log)
+    if meta.is_ended:
+        return replace(meta.ending, stderr=stderr), False
+    if meta.pid is not None:
+        lost = Ending(exit_code=None, stderr=stderr, fault="Bridle was killed while the agent was running")
+        return (None, True) if _is_alive(meta.pid) else (lost, False)
+    return Ending(exit_code=None, stderr=stderr) if stderr.strip() else None, False
+
+
+def _stderr_of(log: Path) -> str:
+    """Return the end of the agent's standard error, in whole lines: half a secret is not masked."""
+    from bridle.run.log_meta import STDERR_SUFFIX, beside, read_stderr_end
+    from bridle.wire.record.outcome import STDERR_TAIL_BYTES
+
+    path = beside(log, STDERR_SUFFIX)
     try:
-        return read_meta(log)
-    except DiskError:
-        return LogMeta()
+        text = read_stderr_end(path)
+        return text.partition("\n")[2] if path.stat().st_size > STDERR_TAIL_BYTES else text
+    except OSError:
+        return ""
 
 
-def _newest() -> Path:
-    paths = (path for folder in (Path(), *WORKTREES.glob("*")) for path in (folder / LOGS).glob("*.ndjson"))
-    logs = [(path.stat().st_mtime_ns, path.name, path) for path in paths if path.is_file()]
-    if not logs:
-        raise UsageError(f"no log in {LOGS}", remedy="Name a file, or `-` for standard input.")
-    return max(logs)[2]
+def _is_alive(pid: int) -> bool:
+    from bridle.ground.descendants import census
+
+    process = census.find_process(pid)
+    return process is not None and process.is_alive
 
 
-def _view(transcript: Transcript, mask: Mask, look: DisplayOptions, *, is_terminal: bool) -> PlainView | ColourView:
-    from bridle.views.terminal.conversation import ColourView, PlainView
+def _print_documents(named: NamedLogs, options: _Options) -> None:
+    """Print the conversation of one log, or those of all logs of a run or a task."""
+    documents = []
+    for log in named.logs:
+        conversation = _Conversation(options, _agent_of(log.path))
+        with _open(log.path) as file:
+            conversation.add(_readable(file.chunks(), str(log.path)))
+        ending, is_running = _ending_of(log.path)
+        conversation.end(ending, is_running=is_running)
+        about = {"log": str(log.path), "task": log.task, "iteration": log.iteration, "attempt": log.attempt}
+        documents.append({**(about if named.run is not None else {}), **_document(conversation)})
+    _print_json(documents[0] if named.run is None else {"run": named.run.name, "conversations": documents})
 
-    if not is_terminal:
-        _allow_any_encoding()
-        return PlainView(transcript, mask, look, sys.stdout)
-    from rich.console import Console
 
-    return ColourView(transcript, mask, look, Console(highlight=False, markup=False, emoji=False))
-
-
-def _print_document(transcript: Transcript, mask: Mask) -> None:
-    import json
-
+def _document(conversation: _Conversation) -> dict[str, Any]:
     from bridle.views.conversation_json import conversation_document
 
+    return conversation_document(conversation.transcript, conversation.mask)
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    import json
+
     _allow_any_encoding()
-    print(json.dumps(conversation_document(transcript, mask), ensure_ascii=False))
+    print(json.dumps(document, ensure_ascii=False))
 
 
 def _allow_any_encoding() -> None:
