@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from msgspec import UNSET
 
@@ -101,7 +100,7 @@ class AnswerReceiver:
             case BlockFinished():
                 self._block(piece.block, answer)
             case StreamFrame():
-                self._frame(piece.data, answer)
+                self._frame(piece, answer)
             case ThinkingProgress():
                 event = ThinkingTokens(estimated_tokens=piece.estimated_tokens, estimated_tokens_delta=piece.delta)
                 self._log.emit(event)
@@ -130,14 +129,12 @@ class AnswerReceiver:
         self._log.answer_block(answer, call.block)
         answer.calls.begin(call)
 
-    def _frame(self, data: dict[str, Any], answer: PartialAnswer) -> None:
-        delta = data.get("delta")
-        if isinstance(delta, dict) and delta.get("type") == "text_delta":
-            answer.partial_text += str(delta.get("text") or "")
+    def _frame(self, frame: StreamFrame, answer: PartialAnswer) -> None:
+        answer.partial_text += frame.text
         if self._shows_frames:
-            is_start = data.get("type") == "message_start"
+            is_start = frame.type == "message_start"
             ttft_ms = self._counts.ms_until(self._counts.first_byte) if is_start else UNSET
-            self._log.emit(StreamEvent(event=data, ttft_ms=ttft_ms))
+            self._log.emit(StreamEvent(event=frame.data, ttft_ms=ttft_ms))
 
     def _retry(self, piece: Retrying) -> None:
         self._log.emit(

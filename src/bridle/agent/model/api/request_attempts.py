@@ -36,7 +36,7 @@ from bridle.agent.model.api.request_errors import (
     is_retried,
     request_error_of,
 )
-from bridle.agent.model.api.stream_assembly import Assembly, whole_answer
+from bridle.agent.model.api.stream_assembly import Assembly, decode_frame, whole_answer
 from bridle.agent.model.api.stream_pieces import (
     AnswerBroken,
     AnswerPiece,
@@ -136,12 +136,12 @@ class Attempts:
             self._assembly = Assembly(frame.request_id)
             return []
         assert self._assembly is not None  # noqa: S101  # for the type checker: Opened comes first
-        kind = frame.get("type")
-        if kind == "error":
+        decoded = decode_frame(frame)
+        if decoded.type == "error":
             raise endpoint_error(_stream_error(frame, self._request_id))
-        if not self._assembly.has_begun and kind not in ("message_start", "ping"):
-            raise endpoint_error(RequestError("garbled", f"the stream begins with {kind!r}"))
-        return self._assembly.add(frame)
+        if not self._assembly.has_begun and decoded.type not in ("message_start", "ping"):
+            raise endpoint_error(RequestError("garbled", f"the stream begins with {decoded.type!r}"))
+        return self._assembly.add(frame, decoded)
 
     def _stream_failed(self, error: RequestError) -> list[AnswerPiece]:
         """Handle an answer that was cut or was not an answer."""

@@ -18,9 +18,13 @@ JsonObject: TypeAlias = dict[str, Any]
 
 
 class StreamFrame(Struct, frozen=True):
-    """One frame of the stream as received; printed as `stream_event`."""
+    """One frame of the stream; printed as `stream_event`."""
 
     data: JsonObject
+    """As received."""
+    type: str | None
+    text: str = ""
+    """The text that it adds to a block."""
 
 
 class AnswerStarted(Struct, frozen=True):
