@@ -92,6 +92,12 @@ def test_a_session_that_has_no_words_yet_gets_those_of_the_run() -> None:
     assert binding.decide(request(), there("")).prompt == "Build it"
 
 
+def test_a_damaged_file_gets_the_prompt_of_the_run_and_keeps_its_text_without_one() -> None:
+    damaged = SessionFile(Path("s1.md"), make_session(), b"\xff text", ("a fault",))
+    assert binding.decide(request(), damaged).prompt == "Build it"
+    assert binding.decide(request(prompt=""), damaged).body == b"\xff text"
+
+
 @pytest.mark.parametrize("state", ["completed", "failed", "halted"])
 def test_a_session_whose_run_has_ended_begins_anew(state: str) -> None:
     file = binding.decide(request(), there(run_id="old", max_iterations=9), state)

@@ -22,6 +22,7 @@ def parts(line: str) -> list[tuple[str, str]]:
         ("cd a; cd ../b; x", [("x", "b")]),
         ("A=1 cd a && x", [("x", "a")]),
         ("(cd a && x); y", [("x", "a"), ("y", "a")]),
+        ("cd; x", [("cd", ""), ("x", "")]),
         ("x # comment && y", [("x", "")]),
         ("x # comment\ny", [("x", ""), ("y", "")]),
         ("x \\\n  y", [("x y", "")]),

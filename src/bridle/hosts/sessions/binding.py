@@ -58,8 +58,9 @@ def decide(request: BindRequest, file: SessionFile | None, state_of_other: str |
         started_at=file.session.started_at or request.now,
         last_iteration_at=file.session.last_iteration_at or request.now,
     )
-    # The prompt is kept; a session that has just started has none.
-    return file.with_session(session) if file.prompt else new_file(request.path, session, request.prompt)
+    # The prompt is kept; a session that has just started has none, and in a damaged file it may be anything.
+    keeps_prompt = bool(file.prompt) and not (file.faults and request.prompt)
+    return file.with_session(session) if keeps_prompt else new_file(request.path, session, request.prompt)
 
 
 def plan(request: BindRequest) -> SessionFile:
