@@ -168,7 +168,8 @@ async def roll_back(args: RollbackArgs, context: RunContext) -> RollbackResult:
 
 async def _find(git: Git, context: RunContext, args: CommitArgs) -> str | None:
     """Return the commit of a task's iteration, found by its trailers."""
-    wanted = {RUN: context.run, TASK: " ".join(args.task.split()), ITERATION: str(args.iteration)}
+    title = context.mask.apply(" ".join(args.task.split()))  # as in the commit's message
+    wanted = {RUN: context.run, TASK: title, ITERATION: str(args.iteration)}
     for commit in await _recent(git, context):
         if all(commit.trailers.get(name) == value for name, value in wanted.items()):
             return commit.commit
