@@ -45,7 +45,7 @@ QUIET = {"when": {"contains": OTHER, "in": "messages"}, "answers": [{**says("Goo
 
 # Shown once, and then again and again while the question is open.
 ASKS_AGAIN = "bridle task:list ${run} --pending --kind breakpoint --json"
-STILL_OPEN = {"tool_result_of": "Bash", "matches": '"status": ?"requested"'}
+STILL_OPEN = {"tool_result_of": "Bash", "matches": r'"tasks": ?\[\s*\{'}
 
 
 REPORT = "The notes are written."
