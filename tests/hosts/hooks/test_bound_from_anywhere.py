@@ -108,6 +108,7 @@ def test_a_bound_session_cannot_be_bound_again_from_another_folder(host: Host, t
     entry = ("--entry", f"{host.project.folder}/process.py#process", "--json")
     done = run_bridle(*CREATE[:3], *entry, *BIND, cwd=tmp_path / "elsewhere", environment=host.project.environment())
     assert (done.returncode, "Session already associated with run: r" in done.stderr) == (1, True)
+    assert f"bridle run:halt {host.project.runs / 'r'}" in done.stderr
     assert os.listdir(tmp_path / "elsewhere") == []
 
 
@@ -142,6 +143,13 @@ def test_a_session_at_its_limit_is_not_reported_as_bound(host: Host) -> None:
     bound = host.bridle(*CREATE, *BIND, "--max-iterations", "1")["session"]
     assert (bound["bound"], "limit of 1 iterations" in bound["error"]) == (False, True)
     assert host.stop(host.project.folder).document == {}
+
+
+def test_a_session_at_its_limit_that_is_bound_anew_is_reported(host: Host) -> None:
+    host.bridle("session:init", "--session-id", "s", "--max-iterations", "1", "--json")
+    words = ("session:associate", "--session-id", "s", "--harness", "claude-code", "--run-id", "r", "--json")
+    done = run_bridle(*words, cwd=host.project.folder, environment=host.project.environment())
+    assert (done.returncode, "has reached its limit of 1 iterations" in done.stderr) == (0, True)
 
 
 def test_a_record_that_is_damaged_is_ignored(host: Host) -> None:

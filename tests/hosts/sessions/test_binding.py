@@ -179,7 +179,7 @@ def test_a_second_run_is_refused_while_the_first_goes_on_and_nothing_is_made(pla
         "Session already associated with run: old",
     )
     assert (refused["existingRunId"], refused["runState"]) == ("old", "waiting")
-    assert "run:halt old" in refused["remedy"]
+    assert f"run:halt {place.runs / 'old'}" in refused["remedy"]
     assert runs_of(place) == ["old"]
     assert place.path().read_bytes() == before
 

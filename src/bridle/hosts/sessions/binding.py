@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from bridle.errors import Error, RunAssociated, RunStillActive
 from bridle.ground.light.quick_path import Path
+from bridle.ground.light.shell_word import shell_word
 from bridle.hosts.sessions import binding_record, session_file
 from bridle.hosts.sessions.binding_record import BindingRecord
 from bridle.hosts.sessions.session import DEFAULT_MAX_ITERATIONS, SessionFile, new_file, new_session
@@ -112,7 +113,7 @@ def refuse_running(run: Path) -> None:
     if state_of(run) not in (*ENDED, UNKNOWN):
         raise RunStillActive(
             f"the session is bound to run {run.name}, which has not ended",
-            remedy=f"Complete it, or end it with: bridle run:halt {run}",
+            remedy=f"Complete it, or end it with: bridle run:halt {shell_word(str(run))}",
             payload={"existingRunId": run.name},
         )
 
@@ -124,10 +125,11 @@ def _new_session_file(request: BindRequest) -> SessionFile:
 
 
 def _associated(request: BindRequest, other: str, state: str) -> RunAssociated:
+    run = shell_word(str(run_of(request.path, other, request.runs)))
     return RunAssociated(
         f"Session already associated with run: {other}",
         remedy=(
-            f"That run has not ended (its state is {state}). Complete it, end it with `bridle run:halt {other}`, "
+            f"That run has not ended (its state is {state}). Complete it, end it with `bridle run:halt {run}`, "
             f"or remove {request.path} if you do not need that run."
         ),
         payload={"existingRunId": other, "runState": state, "stateFile": str(request.path)},

@@ -33,7 +33,9 @@ def _run(args: Arguments) -> int:
         record(path, runs / run_id)
         return file.session.changed(run_id=run_id, active=True)
 
-    change_session(path, change, holder="session:associate")
+    session = change_session(path, change, holder="session:associate")
+    if session.is_spent:
+        warn(f"{path} has reached its limit of {session.max_iterations} iterations; its stops are not blocked")
     if state_of(runs / run_id) == UNKNOWN:
         warn(f"no readable run {run_id} in {runs}; stops are not blocked until there is one")
     if args.has("--json"):
