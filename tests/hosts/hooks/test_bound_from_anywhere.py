@@ -145,6 +145,18 @@ def test_a_session_at_its_limit_is_not_reported_as_bound(host: Host) -> None:
     assert host.stop(host.project.folder).document == {}
 
 
+@pytest.mark.parametrize("is_registered", [True, False])
+def test_a_session_that_is_neither_this_one_nor_registered_is_not_reported_as_bound(
+    is_registered: bool, host: Host
+) -> None:
+    if is_registered:
+        host.project.hook(host.project.payload(), hook_type="session-start")
+    environment = host.project.environment(CLAUDE_CODE_SESSION_ID="own")
+    done = run_bridle(*CREATE, *BIND, cwd=host.project.folder, environment=environment)
+    bound = json.loads(done.stdout)["session"]
+    assert (bound["bound"], "the host's session is 'own'" in bound["warnings"][0]) == (is_registered, True)
+
+
 def test_a_session_at_its_limit_that_is_bound_anew_is_reported(host: Host) -> None:
     host.bridle("session:init", "--session-id", "s", "--max-iterations", "1", "--json")
     words = ("session:associate", "--session-id", "s", "--harness", "claude-code", "--run-id", "r", "--json")

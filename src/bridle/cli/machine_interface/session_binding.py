@@ -83,24 +83,29 @@ def _of_host(args: Arguments, adapter: Adapter, runs: Path, run_id: str, prompt:
         now=moment(time.time_ns()),
         max_iterations=iteration_limit(args),
     )
+    file = session_file.read(request.path)
+    faults = (f"{request.path}: {fault}; the file is rewritten" for fault in (file.faults if file else ()))
     binding = SessionBinding(adapter.name, identity.session_id, identity=identity, request=request)
-    binding.warnings.extend(_warnings(adapter, identity, request))
+    binding.warnings.extend([*_identity_warnings(adapter, identity), *faults])
+    if file is None and _other_session(adapter, identity) is not None:
+        binding.refusal = f"no hook has registered a session {identity.session_id!a}"
     return binding
 
 
-def _warnings(adapter: Adapter, identity: Identity, request: BindRequest) -> list[str]:
-    """List what may keep the host's Stop hook from holding the bound session."""
-    warnings = []
-    own = os.environ.get(adapter.session_variables[0])
+def _identity_warnings(adapter: Adapter, identity: Identity) -> list[str]:
+    """Warn if the session of the host may be another one than the bound session."""
     if identity.is_inherited:
-        warnings.append(inherited_warning(identity))
-    elif own and own != identity.session_id:
-        warnings.append(
-            f"the host's session is {own!a}, but --session-id is {identity.session_id!a}; "
-            "the run is bound to the latter"
-        )
-    file = session_file.read(request.path)
-    return [*warnings, *(f"{request.path}: {fault}; the file is rewritten" for fault in (file.faults if file else ()))]
+        return [inherited_warning(identity)]
+    own = _other_session(adapter, identity)
+    if own is None:
+        return []
+    return [f"the host's session is {own!a}, but --session-id is {identity.session_id!a}; the latter is bound"]
+
+
+def _other_session(adapter: Adapter, identity: Identity) -> str | None:
+    """Return the session that this process runs in, if that is another one than the command line names."""
+    own = os.environ.get(adapter.session_variables[0])
+    return own if own and own != identity.session_id else None
 
 
 def binding_document(binding: SessionBinding) -> dict[str, object]:
