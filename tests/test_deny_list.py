@@ -121,7 +121,7 @@ RUN_COMMANDS = [
     ("run:rebuild-state", "RUN", "--json"),
     ("task:list", "RUN", "--pending", "--json"),
     ("task:show", "RUN", "EFFECT", "--json"),
-    ("task:post", "RUN", "EFFECT", "--status", "ok", "--value-inline", "1", "--json"),
+    ("task:post", "RUN", "EFFECT", "--status", "ok", "--value-inline", '{"approved": true}', "--json"),
     ("health", "--json"),
 ]
 

@@ -52,8 +52,8 @@ while store.position().end is None:
     if role == "iterate":
         iterate(store, run, Hooks(repository_of(run), os.environ), wait_seconds=300)
     elif role == "post":
-        for effect_id in list(store.position().pending):
-            value = {"of": store.task(effect_id).inputs, "by": os.getpid()}
+        for effect in store.state().pending:
+            effect_id, value = effect.effect_id, {"of": store.task(effect).inputs, "by": os.getpid()}
             try:
                 with store.write("storm", wait_seconds=300) as writer:
                     writer.resolve(effect_id, Posted("ok", value=value, started_at="x", finished_at="x"))

@@ -139,12 +139,12 @@ def story(run: FileReader) -> dict[str, Any]:
         "effects": [_told(run, state.effects[str(effect_id)]) for effect_id in asked],
         "words": [one.data["message"] for one in run.entries() if "message" in one.data],
         "end": state.position.state,
-        "output": run.output(),
+        "output": run.output(state.ended),
     }
 
 
 def _told(run: FileReader, effect: Effect) -> dict[str, Any]:
-    task, result = run.task(effect.effect_id), run.result(effect)
+    task, result = run.task(effect), run.result(effect)
     is_sleep = effect.kind == "sleep"  # its label and its inputs are its moment
     return {
         "step": (

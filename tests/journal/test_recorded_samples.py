@@ -63,7 +63,7 @@ def test_a_sample_is_read_right_and_left_as_it_was(name: str, tmp_path: Path) ->
     assert [store.result(effect) for effect in state.resolved] == RESULTS[name]
     assert (store.metadata().run_id, state.created is not None) == (name, True)
     for effect in state.effects.values():
-        assert store.task(effect.effect_id).document["invocationKey"] == effect.key
+        assert store.task(effect).document["invocationKey"] == effect.key
     assert contents(run) == before
 
 
@@ -105,9 +105,9 @@ def test_at_least_one_snapshot_is_compared_byte_by_byte() -> None:
 
 def test_inputs_and_output_of_a_sample_are_read() -> None:
     store = FileReader(FOLDER / "run-completed")
-    assert store.inputs() == {"a": 2, "b": 3}
-    assert store.output() == {"sum": 5, "ok": True, "note": "héllo ✓"}
-    assert FileReader(FOLDER / "run-failed").inputs() is None
+    assert store.inputs(store.state().created) == {"a": 2, "b": 3}
+    assert store.output(store.state().ended) == {"sum": 5, "ok": True, "note": "héllo ✓"}
+    assert FileReader(FOLDER / "run-failed").inputs(None) is None
 
 
 def test_a_run_has_the_proof_it_was_given_or_the_one_that_its_id_gives() -> None:

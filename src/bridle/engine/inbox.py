@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from bridle.engine.entries import effect_attempts
 from bridle.engine.process.effects import BREAKPOINT, breakpoint_payload
@@ -15,7 +15,7 @@ from bridle.errors import EffectResolved, UsageError
 from bridle.ground import clock
 from bridle.ground.json_fields import JsonFields
 from bridle.journal.format.documents import TaskDocument
-from bridle.journal.format.entries import OK, Effect, Posted
+from bridle.journal.format.entries import OK, Effect, Entry, Posted
 from bridle.journal.stores.post_rules import not_found
 from bridle.journal.stores.store import Store
 
@@ -63,15 +63,23 @@ def questions(store: Store) -> list[Question]:
         effect = state.effects[effect_id]
         known = attempts.get(effect_id)
         if effect.kind == BREAKPOINT:
-            pending.append(breakpoint_question(effect, store.task(effect_id)))
+            pending.append(breakpoint_question(effect, store.task(effect)))
         elif known is not None and known.question is not None:
             pending.append(doubt(effect, known.question))
     return pending
 
 
+class Answered(NamedTuple):
+    """A recorded answer."""
+
+    value: dict[str, Any]
+    resolution: Entry | None
+    """The entry that resolves the breakpoint; None if an interrupted effect is executed again."""
+
+
 def answer(
-    store: Store, effect_id: str, text: str, *, approved: bool | None = None, by: str = BY_USER
-) -> dict[str, Any]:
+    store: Store, effect_id: str, text: str | None, *, approved: bool | None = None, by: str = BY_USER
+) -> Answered:
     """Record the user's answer verbatim; raise a UsageError for an invalid one."""
     state = store.state()
     effect = state.effects.get(effect_id)
@@ -80,26 +88,27 @@ def answer(
     if not effect.is_pending:
         raise EffectResolved(f"effect {effect_id} is already resolved", remedy="bridle task:show prints its result.")
     if effect.kind == BREAKPOINT:
-        value = breakpoint_value(text, breakpoint_question(effect, store.task(effect_id)), approved=approved, by=by)
+        value = breakpoint_value(text, breakpoint_question(effect, store.task(effect)), approved=approved, by=by)
         stamp = clock.iso(clock.now())
         with store.write(OWNER) as writer:
-            writer.resolve(effect_id, Posted(OK, value=value, started_at=stamp, finished_at=stamp))
-        return value
+            entry = writer.resolve(effect_id, Posted(OK, value=value, started_at=stamp, finished_at=stamp))
+        return Answered(value, entry)
     known = effect_attempts.read(state).get(effect_id)
     if known is None or known.question is None:
         raise UsageError(
             f"effect {effect_id} of kind {effect.kind} is not a question",
             remedy=f"Post its result: bridle task:post {store.metadata().run_id} {effect_id} --status ok --value FILE",
         )
-    if _normalise(text) not in AGAIN:
+    if _normalise(text or "") not in AGAIN:
         raise UsageError(f"the answer must be `again`, got {text!r}. The question: {known.question}")
     with store.write(OWNER) as writer:
         writer.append(effect_attempts.AGAIN, {"effectId": effect_id, "respondedBy": by})
-    return {"again": True, "respondedBy": by}
+    return Answered({"again": True, "respondedBy": by}, None)
 
 
-def breakpoint_value(text: str, question: Question, *, approved: bool | None, by: str) -> dict[str, Any]:
+def breakpoint_value(given: str | None, question: Question, *, approved: bool | None, by: str) -> dict[str, Any]:
     """Return the value of a breakpoint for an answer; raise a UsageError for an ambiguous one."""
+    text = given or ""
     if question.takes_free_text and approved is None:
         if not text.strip():
             raise UsageError("the answer must not be empty", remedy="Write what the agent needs to know.")
@@ -115,7 +124,9 @@ def breakpoint_value(text: str, question: Question, *, approved: bool | None, by
             f"the answer must be a yes or a no, got {text!r}",
             remedy="Add --approve or --reject; your text is recorded with it.",
         )
-    value: dict[str, Any] = {"approved": decision is True, "response": text, "respondedBy": by}
+    value: dict[str, Any] = {"approved": decision is True, "response": given, "respondedBy": by}
+    if given is None:  # a flag without a text; an empty text would not approve
+        del value["response"]
     if option is not None:
         value["option"] = option
     if not value["approved"] and text.strip():

@@ -94,7 +94,7 @@ def read_inputs(store: Store) -> RunInputs:
             f"run {run_id} is not a run of the loop, but of the process {process_id}",
             remedy=f"Show it with: bridle run:status {run_id}. Continue it with: bridle drive {run_id}",
         )
-    inputs = store.inputs()
+    inputs = store.inputs(store.state().created)
     if not isinstance(inputs, Mapping) or not {"plan", "settings"} <= inputs.keys():
         raise JournalBroken(
             f"{layout.INPUTS_FILE} of run {run_id} is missing, or has no plan or no settings",

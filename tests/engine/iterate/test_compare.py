@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bridle.engine.iterate.compare import Comparison, compare
+from bridle.errors import JournalBroken
 from bridle.journal.stores.file_store import FileStore
 from tests.engine.fixtures.iterated_runs import IteratedRun
 from tests.journal.fixtures.recorded_samples import contents
@@ -135,12 +136,12 @@ def test_a_decision_that_differs_is_named_with_its_entry_and_its_line(
     assert re.search(words, first.message), first.message
 
 
-def test_a_changed_output_is_a_difference(tmp_path: Path) -> None:
+def test_a_changed_output_is_refused(tmp_path: Path) -> None:
     iterated = made(tmp_path)
     output = iterated.run / "state/output.json"
     output.write_text(output.read_text().replace("true", "false"))
-    (difference,) = compared(iterated).differences
-    assert "RUN_COMPLETED" in (iterated.run / "journal" / str(difference.entry)).read_text()
+    with pytest.raises(JournalBroken, match=f"{output} of this run is invalid: it was changed"):
+        compared(iterated)
 
 
 def test_a_long_run_is_compared_without_a_trace(tmp_path: Path) -> None:

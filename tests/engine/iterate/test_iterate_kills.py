@@ -119,7 +119,7 @@ def facts(run: Path) -> list[Any]:
     entries = list(FileReader(run).entries())
     assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
     told = [(entry.type, {key: part for key, part in entry.data.items() if key not in noise}) for entry in entries]
-    return [*told, FileReader(run).output()]
+    return [*told, FileReader(run).output(FileReader(run).state().ended)]
 
 
 def killed_at(run: Path, point: int | None) -> list[str]:

@@ -38,7 +38,7 @@ ORDERS = sorted(set(itertools.permutations("aaabbb")))
 def asked(store: Store) -> list[tuple[str, str]]:
     """The steps, with what each was asked for."""
     effects = store.state().effects.values()
-    return [(effect.step_id, json.dumps(store.task(effect.effect_id).inputs)) for effect in effects]
+    return [(effect.step_id, json.dumps(store.task(effect).inputs)) for effect in effects]
 
 
 def words(iterated: IteratedRun) -> list[object]:
@@ -48,7 +48,7 @@ def words(iterated: IteratedRun) -> list[object]:
 def post_next_of(iterated: IteratedRun, chain: str) -> None:
     """Give the effect of that chain that waits its result."""
     for effect in iterated.store.state().pending:
-        inputs: Any = iterated.store.task(effect.effect_id).inputs
+        inputs: Any = iterated.store.task(effect).inputs
         if inputs["chain"] == chain:
             iterated.post(effect.step_id, f"{chain}{inputs['number']}")
             return
@@ -100,7 +100,7 @@ def test_results_that_came_in_between_iterations_are_delivered_one_by_one(
 
 
 def _chain_of(iterated: IteratedRun, effect: Any) -> str:
-    inputs: Any = iterated.store.task(effect.effect_id).inputs
+    inputs: Any = iterated.store.task(effect).inputs
     return str(inputs["chain"])
 
 

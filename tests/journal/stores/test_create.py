@@ -40,8 +40,8 @@ def test_a_run_is_written_with_the_same_bytes_as_the_other_implementation_writes
         request=str(theirs["request"]),
         revision=texts["processRevision"],
         prompt=texts["prompt"],
-        has_inputs=sample.inputs() is not None,
-        inputs=sample.inputs(),
+        has_inputs=sample.inputs(entry) is not None,
+        inputs=sample.inputs(entry),
     )
     run = create_run(
         tmp_path / ".a5c" / "runs",

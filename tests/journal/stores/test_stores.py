@@ -43,7 +43,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
 
 def test_a_run_says_what_it_was_created_with(opened: Open) -> None:
     store = opened()
-    assert (store.metadata().run_id, store.inputs()) == ("r", {"a": 1})
+    assert (store.metadata().run_id, store.inputs(store.state().created)) == ("r", {"a": 1})
     assert [entry.type for entry in store.entries()] == ["RUN_CREATED"]
 
 
@@ -94,7 +94,8 @@ def test_an_effect_is_asked_for_and_resolved(opened: Open) -> None:
         effect_id = writer.new_id()
         entry = writer.request(make_request(effect_id, inputs={"path": "a.py"}))
     assert (entry.type, entry.data["effectId"]) == ("EFFECT_REQUESTED", effect_id)
-    task = opened().task(effect_id)
+    store = opened()
+    task = store.task(store.state().effects[effect_id])
     assert (task.document["kind"], task.title, task.inputs) == ("agent", "A title", {"path": "a.py"})
     with opened().write("test") as writer:
         entry = writer.resolve(effect_id, ok({"b": 1, "a": [None]}), key="demo:S000001:task")
@@ -123,7 +124,7 @@ def test_any_json_is_a_value(opened: Open, value: object) -> None:
     store = opened()
     effect = store.state().effects[effect_id]
     assert store.result(effect).value == value
-    assert store.task(effect_id).inputs == {"given": value}
+    assert store.task(effect).inputs == {"given": value}
 
 
 def test_the_digest_of_the_inputs_is_known(opened: Open) -> None:
@@ -261,7 +262,7 @@ def test_the_output_of_a_process_is_kept(opened: Open) -> None:
         ref = writer.write_output({"sum": 5, "note": "héllo ✓"})
         writer.append("RUN_COMPLETED", {"outputRef": ref})
     store = opened()
-    assert (ref, store.output(), store.position().state) == (
+    assert (ref, store.output(store.state().ended), store.position().state) == (
         "state/output.json",
         {"sum": 5, "note": "héllo ✓"},
         "completed",

@@ -173,4 +173,4 @@ def test_an_effect_id_that_leads_elsewhere_never_reaches_a_path(tmp_path: Path) 
     run = new_run(tmp_path)
     for effect_id in ("../../escaped", "a/b", "..", ""):
         with pytest.raises(UsageError):
-            FileReader(run).task(effect_id)
+            FileReader(run).tasks.path(effect_id)

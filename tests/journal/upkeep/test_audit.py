@@ -142,8 +142,6 @@ def test_a_cache_that_says_something_else_is_named(tmp_path: Path) -> None:
     run, other = made(tmp_path / "one"), made(tmp_path / "two")
     shutil.copy(other / "state/bridle.pack", run / "state/bridle.pack")
     assert f"bridle run:rebuild-state {run} rebuilds it" in faults(audited(run))["state/bridle.pack"]
-    (run / "state/bridle.pack").write_bytes(b"garbage")
-    assert faults(audited(run)) == {}, "a cache that nobody can use misleads nobody"
 
 
 def test_a_reference_that_leads_out_is_named_and_not_followed(tmp_path: Path) -> None:

@@ -13,10 +13,11 @@ from bridle.engine.drive.agent_request import AgentDefaults, request
 from bridle.engine.drive.agent_worktrees import AgentWorktrees, AttemptWorktree
 from bridle.engine.drive.performer import LIMIT, UNUSABLE, Job, Unperformed
 from bridle.engine.entries.effect_attempts import DELIVERED, Delivery
-from bridle.errors import AgentNotReady, JournalBroken
+from bridle.errors import AgentNotReady, JournalBroken, UsageError
 from bridle.ground import clock, disk
 from bridle.ground.json_fields import JsonFields
 from bridle.journal.format import layout
+from bridle.journal.format.documents import check_posted
 from bridle.journal.format.entries import ERROR, OK, Posted
 from bridle.run.runner import Finished, run
 from bridle.wire.record.error_category import Category
@@ -123,7 +124,13 @@ def _to_result(job: Job, finished: Finished, started: str) -> Posted | Unperform
         error = {"name": "AgentFailed", "message": message, "data": {"category": category, **metadata}}
         return Posted(ERROR, error=error, started_at=started, finished_at=ended)
     answer = finished.record.structured_output if finished.record.has_structured_output else outcome.final_text
-    return Posted(OK, value=job.mask.apply_to_json(answer), metadata=metadata, started_at=started, finished_at=ended)
+    posted = Posted(OK, value=job.mask.apply_to_json(answer), metadata=metadata, started_at=started, finished_at=ended)
+    try:
+        check_posted(posted)
+    except UsageError as refusal:  # a number that JSON does not have
+        error = {"name": "AgentFailed", "message": refusal.message, "data": {"category": None, **metadata}}
+        return Posted(ERROR, error=error, started_at=started, finished_at=ended)
+    return posted
 
 
 def _metadata(job: Job, finished: Finished) -> dict[str, object]:

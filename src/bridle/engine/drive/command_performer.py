@@ -20,6 +20,7 @@ from bridle.ground import clock, disk
 from bridle.ground.children.capture import capture
 from bridle.ground.children.spawn import SpawnFailure
 from bridle.ground.json_fields import JsonFields
+from bridle.journal.format import codec
 from bridle.journal.format.entries import OK, Output, Posted
 from bridle.run.command_output import CommandOutput
 from bridle.wire.mask import Mask
@@ -173,6 +174,6 @@ def _result(job: Job, command: Command, stdout: Path) -> dict[str, Any]:
             return {}
         path = stdout
     try:
-        return {"result": job.mask.apply_to_json(json.loads(disk.read_bounded(path, RESULT_LIMIT_BYTES)))}
-    except (DiskError, ValueError, RecursionError):
+        return {"result": job.mask.apply_to_json(codec.parse(disk.read_bounded(path, RESULT_LIMIT_BYTES)))}
+    except (DiskError, codec.BadText):
         return {}  # it printed text

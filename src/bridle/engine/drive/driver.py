@@ -24,6 +24,7 @@ from bridle.engine.drive.performer import Performer, Say
 from bridle.engine.drive.running_effects import RunningEffects
 from bridle.engine.entries import effect_attempts
 from bridle.engine.entries.effect_attempts import EffectAttempts
+from bridle.engine.hooks import find_hooks
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.engine.iterate.iterate import Engine
 from bridle.engine.iterate.iteration_report import COMPLETED, FAILED, HALTED, NONE, Action, Iteration
@@ -279,14 +280,16 @@ class Driver:
         text = f"decided by the policy --breakpoints {self._options.breakpoints}"
         effect_id = action.effect.effect_id
 
-        def answer() -> None:
-            inbox.answer(self._store, effect_id, text, approved=approved, by=inbox.BY_POLICY)
+        def answer() -> inbox.Answered:
+            return inbox.answer(self._store, effect_id, text, approved=approved, by=inbox.BY_POLICY)
 
         try:
-            await wait_uncancelled(in_thread(answer, name="answering a breakpoint"))
+            answered = await wait_uncancelled(in_thread(answer, name="answering a breakpoint"))
         except EffectResolved:
             return True  # the user was faster
         self._say(f"breakpoint {action.effect.label or effect_id}: {text}")
+        if answered.resolution is not None:
+            await self._effects.fire(find_hooks.ON_TASK_COMPLETE, answered.resolution.data)
         return True
 
     async def _start_effect(self, report: Iteration, action: Action) -> inbox.Question | None:

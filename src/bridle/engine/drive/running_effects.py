@@ -16,6 +16,7 @@ from bridle.errors import EffectError, Error, RunError, UserError
 from bridle.ground import clock
 from bridle.ground.json_fields import JsonFields
 from bridle.ground.threads import in_thread, wait_uncancelled
+from bridle.journal.format.documents import check_posted
 from bridle.journal.format.entries import Entry, Posted
 from bridle.journal.stores.store import Store
 from bridle.wire.mask import Mask
@@ -166,7 +167,7 @@ class RunningEffects:
                         f"{job.effect.kind} {job.name}: started"
                         + (f" (attempt {job.attempt})" if job.attempt > 1 else "")
                     )
-                await self._fire(find_hooks.ON_TASK_START, job.effect.request.data)
+                await self.fire(find_hooks.ON_TASK_START, job.effect.request.data)
             result = await self._perform(performer, job)
             if isinstance(result, Unperformed):
                 self.unperformed = self.unperformed or result
@@ -179,7 +180,10 @@ class RunningEffects:
         """Return the result of a performer; an error of the task itself is a result too."""
         started = clock.iso(clock.now())
         try:
-            return await performer.perform(job)
+            result = await performer.perform(job)
+            if isinstance(result, Posted):
+                check_posted(result)
+            return result
         except (UserError, RunError) as error:
             return error_result(error, started, self._mask)
 
@@ -197,12 +201,12 @@ class RunningEffects:
         self.cost_usd += _cost(posted)
         if job.effect.kind not in self._quiet or posted.error is not None:
             self._say(f"{job.effect.kind} {job.name}: {_describe_result(posted)}")
-        await self._fire(find_hooks.ON_TASK_COMPLETE, entry.data)
+        await self.fire(find_hooks.ON_TASK_COMPLETE, entry.data)
         score = score_payload.score_payload(entry.data, posted)
         if score is not None:
-            await self._fire(find_hooks.ON_SCORE, score)
+            await self.fire(find_hooks.ON_SCORE, score)
 
-    async def _fire(self, hook_type: str, payload: Mapping[str, object]) -> None:
+    async def fire(self, hook_type: str, payload: Mapping[str, object]) -> None:
         """Fire the native hooks of a type and print their warnings."""
         fired = await self._hooks.fire(hook_type, {**payload, "runId": self._store.metadata().run_id})
         for failure in fired.failures:

@@ -20,6 +20,7 @@ from bridle.engine.hooks.find_hooks import ON_BREAKPOINT, REPOSITORY, Script, fi
 from bridle.errors import ProcessError
 from bridle.ground import clock
 from bridle.ground.home import bridle_home
+from bridle.journal.format import codec
 
 LIMIT_VARIABLE = "BABYSITTER_HOOK_TIMEOUT"
 
@@ -73,8 +74,8 @@ class HookResults(NamedTuple):
         """Return the JSON of the last hook that printed JSON."""
         for result in reversed(self.results):
             try:
-                return json.loads(result.output)
-            except ValueError:
+                return codec.parse(result.output)
+            except codec.BadText:
                 continue
         return None
 

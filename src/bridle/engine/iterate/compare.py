@@ -78,7 +78,7 @@ def compare(run: Path) -> Comparison:
     metadata = store.metadata()
     state = View.of_files(store.place).state
     process = load(metadata, run)
-    inputs = store.inputs()
+    inputs = store.inputs(state.created)
     subject = Run(metadata.run_id, metadata.process_id, str(run), {} if inputs is None else inputs)
     replay = Replay(process, subject)
     try:
@@ -177,7 +177,7 @@ def _recorded_end(store: FileReader, ended: Entry) -> _End:
     data = JsonFields(ended.data)
     match ended.type:
         case "RUN_COMPLETED":
-            return _End(iteration_report.COMPLETED, store.output())
+            return _End(iteration_report.COMPLETED, store.output(ended))
         case "RUN_HALTED":
             return _End(iteration_report.HALTED, [data.value("reason"), data.value("payload")])
     return _failed_end(Failure.from_json(data.value("error")))

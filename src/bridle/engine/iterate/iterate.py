@@ -28,7 +28,7 @@ from bridle.ground import clock
 from bridle.ground.lock import FileLock
 from bridle.journal.format import layout
 from bridle.journal.format.documents import RunMetadata
-from bridle.journal.format.entries import OK, RUN_COMPLETED, RUN_FAILED, RUN_HALTED, Effect, Posted
+from bridle.journal.format.entries import OK, RUN_COMPLETED, RUN_FAILED, RUN_HALTED, Effect, Entry, Posted
 from bridle.journal.format.state import State
 from bridle.journal.stores.store import LOCK_WAIT_SECONDS, Store, Writer
 
@@ -131,7 +131,7 @@ class Engine:
             return replay
         self.close()
         process = load(self._store.metadata(), self._folder)
-        inputs = self._store.inputs()
+        inputs = self._store.inputs(state.created)
         run = Run(self._run_id, self._process_id, str(self._folder), {} if inputs is None else inputs)
         self._replay, self._journal_id = Replay(process, run, now=self._now), journal_id
         return self._replay
@@ -183,9 +183,9 @@ class Engine:
         except (TypeError, ValueError, RecursionError) as error:
             not_json = RunError(f"{iteration_report.NOT_JSON}: {error}")
             return self._failed(not_json, writer, state, number, warnings)
-        writer.append(RUN_COMPLETED, {"outputRef": output_ref})
+        ended = writer.append(RUN_COMPLETED, {"outputRef": output_ref})
         self.close()
-        return self._report_completed(number, warnings)._replace(process_state=replay.process_state)
+        return self._report_completed(ended, number, warnings)._replace(process_state=replay.process_state)
 
     def _failed(
         self, error: BaseException, writer: Writer, state: State, number: int, warnings: tuple[str, ...]
@@ -199,16 +199,17 @@ class Engine:
 
     def _report_ended(self, state: State) -> Iteration:
         """Return the report of a run that has completed or was halted."""
-        if state.position.end == iteration_report.COMPLETED:
-            return self._report_completed(iteration_report.iteration_number(state), ())
+        self._store.verify_results(state.resolved)
+        if state.position.end == iteration_report.COMPLETED and state.ended is not None:
+            return self._report_completed(state.ended, iteration_report.iteration_number(state), ())
         data = state.ended.data if state.ended is not None else {}
         halt = {"reason": iteration_report.HALTED} | {key: data[key] for key in ("reason", "payload") if key in data}
         return self._report(
             iteration_report.iteration_number(state), iteration_report.HALTED, iteration_report.HALTED, halt=halt
         )
 
-    def _report_completed(self, number: int, warnings: tuple[str, ...]) -> Iteration:
-        proof, output = self._store.metadata().completion_proof, self._store.output()
+    def _report_completed(self, ended: Entry, number: int, warnings: tuple[str, ...]) -> Iteration:
+        proof, output = self._store.metadata().completion_proof, self._store.output(ended)
         more = {"completion_proof": proof, "output": output, "warnings": warnings}
         return self._report(number, iteration_report.COMPLETED, iteration_report.COMPLETED, **more)
 
@@ -220,7 +221,7 @@ class Engine:
         for effect in self._requested:
             hooks.fire(find_hooks.ON_STEP_DISPATCH, effect.request.data)
             if effect.kind == BREAKPOINT and hooks.has(find_hooks.ON_BREAKPOINT):
-                payload = breakpoint_payload(self._store.task(effect.effect_id))
+                payload = breakpoint_payload(self._store.task(effect))
                 hooks.fire(find_hooks.ON_BREAKPOINT, {**effect.request.data, "payload": payload})
         end = {"status": report.status, "duration": took_ms}
         if report.status == iteration_report.COMPLETED:

@@ -187,7 +187,7 @@ def next_actions(store: Store, pending: Iterable[Effect]) -> tuple[Action, ...]:
     """Return the pending effects with their tasks."""
     effects = list(pending)
     group = _group(effects)
-    return tuple(Action(effect, store.task(effect.effect_id), len(effects), group) for effect in effects)
+    return tuple(Action(effect, store.task(effect), len(effects), group) for effect in effects)
 
 
 def waiting_status(actions: Iterable[Action]) -> tuple[str, str]:

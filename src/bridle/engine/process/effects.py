@@ -14,6 +14,7 @@ from bridle.engine.process.define_task import Definition, TaskContext
 from bridle.errors import BadTask, EffectFailed
 from bridle.ground import clock
 from bridle.ground.json_fields import JsonFields
+from bridle.journal.format import entries
 from bridle.journal.format.documents import TaskDocument
 
 AGENT = "agent"
@@ -21,7 +22,7 @@ SHELL = "shell"
 PYTHON = "python"
 NODE = "node"
 SKILL = "skill"
-BREAKPOINT = "breakpoint"
+BREAKPOINT = entries.BREAKPOINT
 SLEEP = "sleep"
 ORCHESTRATOR_TASK = "orchestrator_task"
 

@@ -41,7 +41,7 @@ class Run(NamedTuple):
 class RecordReader(Protocol):
     """The part of a store that a replay reads."""
 
-    def task(self, effect_id: str) -> TaskDocument:
+    def task(self, effect: Effect) -> TaskDocument:
         """Return the recorded task of an effect."""
         ...
 
@@ -218,7 +218,7 @@ class Answers:
     def _match(self, effect: Effect, request: EffectRequest, promise: Promise) -> None:
         """Resolve a request with its recorded effect if both are the same, else diverge."""
         if effect.task_id != request.task_id or not self._is_same(effect, request):
-            recorded = self.store.task(effect.effect_id).inputs
+            recorded = self.store.task(effect).inputs
             self._diverge_at(
                 request, f"task {effect.task_id!r} with {json_values.preview(recorded)}", effect.step_id, effect.request
             )
@@ -243,7 +243,7 @@ class Answers:
             return True
         if request.identity is None:
             return False
-        earlier = self.store.task(effect.effect_id).inputs
+        earlier = self.store.task(effect).inputs
         return json_values.digest(request.identity(earlier), subject) == json_values.digest(
             request.identity(written), subject
         )

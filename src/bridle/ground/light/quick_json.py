@@ -28,13 +28,13 @@ def loads(text: str | bytes) -> object:
 
 
 def strict(text: str | bytes) -> object:
-    """Parse strict JSON: NaN and Infinity raise ValueError."""
+    """Parse strict JSON: NaN, Infinity and numbers that are too large for a float raise ValueError."""
     found = _scan_fast(_STRICT_SCAN, text)
     if found is not _NOTHING:
         return found
     import json
 
-    return json.loads(text, parse_constant=_refuse_constant)
+    return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
 
 
 def pretty(value: object) -> str:
@@ -80,11 +80,11 @@ class _Rules:
     strict = True
     object_hook = None
     object_pairs_hook = None
-    parse_float = float
     parse_int = int
 
-    def __init__(self, parse_constant: Callable[[str], object]) -> None:
+    def __init__(self, parse_constant: Callable[[str], object], parse_float: Callable[[str], float] = float) -> None:
         self.parse_constant = parse_constant
+        self.parse_float = parse_float
 
 
 _NOTHING = object()
@@ -96,6 +96,13 @@ _CONSTANTS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float(
 
 def _refuse_constant(name: str) -> object:
     raise ValueError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number - number != 0:  # infinite
+        raise ValueError(f"the number {text} is too large for JSON")
+    return number
 
 
 def _refuse_value(value: object) -> object:
@@ -179,7 +186,7 @@ if not hasattr(sys, "gettotalrefcount"):
         import _json
 
         _SCAN = _json.make_scanner(_Rules(_CONSTANTS.__getitem__))  # type: ignore[arg-type]  # any object with these fields
-        _STRICT_SCAN = _json.make_scanner(_Rules(_refuse_constant))  # type: ignore[arg-type]  # the same
+        _STRICT_SCAN = _json.make_scanner(_Rules(_refuse_constant, _finite))  # type: ignore[arg-type]  # the same
         _QUOTE, _QUOTE_ASCII = _json.encode_basestring, _json.encode_basestring_ascii
         _MAKE_ENCODER = _json.make_encoder
         # Created once: that takes four times as long as using it.

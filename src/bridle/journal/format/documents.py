@@ -23,6 +23,7 @@ BLOB_LIMIT_BYTES = 1024 * 1024
 # By the format, these fields of a task are kept only if they are objects.
 _OBJECTS_ONLY = ("io", "node", "breakpoint", "orchestratorTask", "sleep", "metadata")
 _TEXT_ONLY = ("title", "description")
+_HEXADECIMAL = frozenset("0123456789abcdef")
 
 
 class RunMetadata:
@@ -135,6 +136,12 @@ def blob_of(name: str, value: object) -> Blob | None:
     return Blob(f"{name}-{sha256(text)}.json", text)
 
 
+def digest_in_name(ref: str) -> str | None:
+    """Return the digest in the name of a blob; None for a name without one."""
+    digest = ref.rpartition("-")[2].removesuffix(".json")
+    return digest if len(digest) == 64 and _HEXADECIMAL.issuperset(digest) else None
+
+
 def digest_of(inputs: object) -> str:
     """Return a digest of a call's arguments: equal for equal JSON, regardless of key order."""
     return sha256(quick_json.compact_sorted(inputs).encode())
@@ -213,13 +220,17 @@ def resolved_data(
 
 
 def check_posted(posted: Posted) -> None:
-    """Raise a UsageError for a result that is neither a value nor an error."""
+    """Raise a UsageError for a result that is neither a value nor an error, or that is not JSON."""
     if posted.status not in (OK, ERROR):
         raise UsageError(f"the status of a result must be ok or error, got {posted.status!r}")
     if posted.status == OK and posted.error is not None:
         raise UsageError("a result with the status ok must not have an error", remedy="Post it with the status error.")
     if posted.status == ERROR and posted.error is None:
         raise UsageError("a result with the status error must have an error", remedy="Give its name and message.")
+    try:
+        quick_json.compact([posted.value, dict(posted.error or {}), dict(posted.metadata or {})])
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"the result of an effect must be JSON: {error}") from error
 
 
 def _is_kept(key: str, value: object) -> bool:

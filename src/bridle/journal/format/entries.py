@@ -27,6 +27,9 @@ REQUESTED = "requested"
 RESOLVED_OK = "resolved_ok"
 RESOLVED_ERROR = "resolved_error"
 
+BREAKPOINT = "breakpoint"
+"""The kind of an effect that asks the user; its answer has a shape."""
+
 # The status of a result.
 OK = "ok"
 ERROR = "error"
@@ -201,12 +204,14 @@ class Output:
 class Result:
     """The result of a resolved effect."""
 
-    __slots__ = ("error", "status", "value")
+    __slots__ = ("blob_ref", "error", "status", "value")
 
-    def __init__(self, status: str, value: object, error: Data | None) -> None:
+    def __init__(self, status: str, value: object, error: Data | None, *, blob_ref: str | None = None) -> None:
         self.status = status
         self.value = value
         self.error = error
+        self.blob_ref = blob_ref
+        """The separate file of a value that is too large for its document."""
 
     def __repr__(self) -> str:
         return f"Result({self.status}, {self.value!r}, {self.error!r})"

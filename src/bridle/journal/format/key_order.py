@@ -1,4 +1,4 @@
-"""The order of keys in the format's files: as `localeCompare` sorts them, integer keys first.
+"""The one order of keys of stored values: as `localeCompare` sorts them, integer keys first.
 
 The other implementation of the format sorts keys this way; Bridle does the same, so that both write the same bytes.
 ASCII is sorted exactly; other letters by their base letter if they have one, else after all ASCII.
@@ -41,10 +41,12 @@ def text_order(text: str) -> TextKey:
     return tuple(map(_PRIMARY.__getitem__, letters)), (), tuple(map(str.isupper, letters))
 
 
-def _key_order(key: str) -> tuple[bool, int, TextKey]:
-    if key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and int(key) <= _LAST_INDEX:
-        return (False, int(key), ((), (), ()))
-    return (True, 0, text_order(key))
+def _key_order(key: str) -> tuple[bool, int, TextKey, str]:
+    """Return a sort key that is unique: the key itself comes last, for keys that differ in ignored characters."""
+    is_digits = key.isascii() and key.isdigit() and len(key) <= len(str(_LAST_INDEX))
+    if is_digits and (key == "0" or key[0] != "0") and int(key) <= _LAST_INDEX:
+        return (False, int(key), ((), (), ()), key)
+    return (True, 0, text_order(key), key)
 
 
 def _order_of_any(text: str) -> TextKey:

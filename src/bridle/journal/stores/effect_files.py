@@ -14,7 +14,7 @@ from bridle.ground.light.shell_word import shell_word
 from bridle.journal.format import codec, documents, layout
 from bridle.journal.format.digest import sha256
 from bridle.journal.format.documents import ResultDocument, TaskDocument
-from bridle.journal.format.entries import ERROR, OK, Effect, Output, Posted, Request, Result, text_of
+from bridle.journal.format.entries import ERROR, OK, RESOLVED_ERROR, Effect, Output, Posted, Request, Result, text_of
 
 # A blob is one value that an agent produced; a larger one is a mistake.
 FILE_LIMIT_BYTES = 1024 * 1024 * 1024
@@ -70,46 +70,56 @@ class TaskFiles:
         ref = self._write(effect_id, layout.RESULT_FILE, text)
         return FileRefs(ref, text, stdout_ref=stdout_ref, stderr_ref=stderr_ref)
 
-    def task(self, effect_id: str) -> TaskDocument:
-        """Return a task.json, with inputs from a blob."""
-        document = self.read_object(self.path(effect_id) / layout.TASK_FILE)
+    def task(self, effect: Effect) -> TaskDocument:
+        """Return a task.json, with inputs from a blob; raise JournalBroken if one was changed."""
+        path = self.path(effect.effect_id) / layout.TASK_FILE
+        document = self.read_object(path, digest=effect.request.text(layout.TASK_DIGEST))
         ref = text_of(document, "inputsRef")
         if "inputs" not in document and ref is not None:
             document = document | {"inputs": self._read_ref(ref)}
         return TaskDocument(document)
 
     def result(self, effect: Effect) -> Result:
-        """Return the result of a resolved effect from its files."""
+        """Return the result of a resolved effect from its files; raise JournalBroken if one was changed."""
         resolution = effect.resolution
         if resolution is None:
             raise JournalBroken(f"effect {effect.effect_id} has no result yet")
         error = resolution.data.get("error")
-        if resolution.data["status"] == ERROR and isinstance(error, dict):
+        if effect.status == RESOLVED_ERROR and isinstance(error, dict):
+            if layout.RESULT_DIGEST in resolution.data:  # other implementations record none
+                self.result_document(effect)
             return Result(ERROR, None, error)
-        path = self._inside(effect.result_ref)
-        document = ResultDocument(self.read_object(path))
+        document = self.result_document(effect)
         if not document.has_value and document.blob_ref is not None:
-            return Result(OK, self._read_ref(document.blob_ref), None)
+            return Result(OK, self._read_ref(document.blob_ref), None, blob_ref=document.blob_ref)
         if document.status == OK and not document.has_value:
-            raise self._unusable(path, "it holds no result")
+            raise self._unusable(self._inside(effect.result_ref), "it holds no result")
         return Result(document.status, document.value, document.error)
+
+    def result_document(self, effect: Effect) -> ResultDocument:
+        """Return a result.json; raise JournalBroken if it was changed."""
+        digest = None if effect.resolution is None else effect.resolution.text(layout.RESULT_DIGEST)
+        return ResultDocument(self.read_object(self._inside(effect.result_ref), digest=digest))
 
     def path(self, effect_id: str) -> Path:
         """Return the folder of an effect; raise for an id that is not safe in a path."""
         return self._run / layout.TASKS / ids.check_id(effect_id, what="the effect id")
 
-    def read(self, path: Path) -> object:
-        """Read JSON from a file of the run; raise JournalBroken if that fails."""
+    def read(self, path: Path, *, digest: str | None = None) -> object:
+        """Read JSON from a file of the run; raise JournalBroken if that fails or the SHA-256 is not this one."""
         try:
-            return codec.parse(disk.read_bounded(path, FILE_LIMIT_BYTES))
+            text = disk.read_bounded(path, FILE_LIMIT_BYTES)
+            if digest is not None and sha256(text) != digest:
+                raise self._unusable(path, "it was changed after it was written")
+            return codec.parse(text)
         except DiskError as error:
             raise self._unusable(path, error.message) from error
         except codec.BadText as error:
             raise self._unusable(path, str(error)) from error
 
-    def read_object(self, path: Path) -> dict[str, object]:
+    def read_object(self, path: Path, *, digest: str | None = None) -> dict[str, object]:
         """Read a JSON object from a file of the run."""
-        value = self.read(path)
+        value = self.read(path, digest=digest)
         if not isinstance(value, dict):
             raise self._unusable(path, "it is not an object")
         return value
@@ -130,7 +140,7 @@ class TaskFiles:
         return f"{layout.TASKS}/{effect_id}/{name}"
 
     def _read_ref(self, ref: str) -> object:
-        return self.read(self._inside(ref))
+        return self.read(self._inside(ref), digest=documents.digest_in_name(ref))
 
     def _inside(self, ref: str) -> Path:
         """Return a path that a document names; it must be inside the run."""

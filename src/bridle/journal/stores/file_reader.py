@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import os
+import time
 
 from bridle.errors import DiskError, LockHeld, RunNotFound
 from bridle.ground import disk
-from bridle.ground.light.abc_names import Iterator
+from bridle.ground.light.abc_names import Iterable, Iterator
 from bridle.ground.light.quick_path import Path
 from bridle.journal.format import codec, documents, folder_names, layout
 from bridle.journal.format.documents import RunMetadata, TaskDocument
@@ -19,7 +20,7 @@ from bridle.journal.stores import read_pack, write_lock
 from bridle.journal.stores.effect_files import TaskFiles
 from bridle.journal.stores.post_rules import check_key
 from bridle.journal.stores.view import Place, View
-from bridle.journal.stores.write_pack import SideValues
+from bridle.journal.stores.write_pack import SideValues, Stamp
 
 # A reader that had to read this many entries one by one writes the pack for the next reader. Fewer are read quickly
 # enough, and a folder that is only inspected stays unchanged.
@@ -41,11 +42,13 @@ class FileReader:
         self._reuses_view = reuses_view
         self._kept: list[View] = []
         self._journal = str(run / layout.JOURNAL)
+        self._tasks = str(run / layout.TASKS)
         self.tasks = TaskFiles(run)
         self.place = Place(run, self.load)
         self._metadata: RunMetadata | None = None
         self._values: dict[str, object] = {}
         self._digests: dict[str, str] = {}
+        self._stamps: dict[str, Stamp] = {}
         self._remembered: read_pack.Packed | None = None
         self._side_values = SideValues()
 
@@ -60,10 +63,10 @@ class FileReader:
             self._metadata = RunMetadata(self.tasks.read_object(self.run / layout.RUN_FILE))
         return self._metadata
 
-    def inputs(self) -> object:
-        """Return the inputs of the run; None without inputs."""
-        path = self.run / layout.INPUTS_FILE
-        return self.tasks.read(path) if os.path.lexists(path) else None
+    def inputs(self, created: Entry | None) -> object:
+        """Return the inputs of the run, verified by its first entry; None without inputs."""
+        path, digest = self.run / layout.INPUTS_FILE, None if created is None else created.text(layout.INPUTS_DIGEST)
+        return self.tasks.read(path, digest=digest) if digest is not None or os.path.lexists(path) else None
 
     def entries(self, *, after: int = 0) -> Iterator[Entry]:
         """Yield the entries after that number, each read from its file and verified."""
@@ -114,32 +117,61 @@ class FileReader:
         if self._reuses_view and view.is_reusable:
             self._kept[:] = [view]
 
-    def task(self, effect_id: str) -> TaskDocument:
-        """Return an effect's task.json with its inputs."""
-        return self.tasks.task(effect_id)
+    def task(self, effect: Effect) -> TaskDocument:
+        """Return an effect's task.json with its inputs, verified."""
+        return self.tasks.task(effect)
 
     def inputs_digest(self, effect: Effect) -> str:
         """Return the digest of an effect's arguments; see `documents.digest_of`."""
         digest = self._digests.get(effect.effect_id)
         if digest is None:
-            digest = documents.digest_of(self.task(effect.effect_id).inputs)
+            digest = documents.digest_of(self.task(effect).inputs)
             self._digests[effect.effect_id] = digest
             self._side_values.digests[effect.effect_id] = digest
         return digest
 
     def result(self, effect: Effect) -> Result:
-        """Return the result of a resolved effect; the caller must not modify it."""
-        if effect.effect_id in self._values:
-            return Result(OK, self._values[effect.effect_id], None)
+        """Return the result of a resolved effect, verified; the caller must not modify it.
+
+        A known value is used while the stamp of its file is that of the file that was verified.
+        """
+        effect_id = effect.effect_id
+        stamp = self._stamp(effect_id)
+        if effect_id in self._values and stamp is not None and self._stamps.get(effect_id) == stamp:
+            return Result(OK, self._values[effect_id], None)
         result = self.tasks.result(effect)
         if result.status == OK:
-            self._values[effect.effect_id] = result.value
-            self._side_values.values[effect.effect_id] = result.value
+            if effect_id not in self._values:
+                self._side_values.values[effect_id] = result.value
+            self._values[effect_id] = result.value
+        if result.blob_ref is None:
+            self._set_verified(effect_id, stamp)
         return result
 
-    def output(self) -> object:
-        """Return the output of a completed run."""
-        return self.tasks.read(self.run / layout.OUTPUT_REF)
+    def verify_results(self, effects: Iterable[Effect]) -> None:
+        """Raise JournalBroken if a result of these effects was changed; read only files with a new stamp."""
+        for effect in effects:
+            stamp = self._stamp(effect.effect_id)
+            if stamp is None or self._stamps.get(effect.effect_id) != stamp:
+                self.result(effect)
+
+    def _stamp(self, effect_id: str) -> Stamp | None:
+        """Return the stamp of a result's file; None if it cannot be read."""
+        try:
+            found = os.stat(f"{self._tasks}/{effect_id}/{layout.RESULT_FILE}")
+        except OSError:
+            return None
+        return [found.st_ino, found.st_size, found.st_ctime_ns]
+
+    def _set_verified(self, effect_id: str, stamp: Stamp | None) -> None:
+        # A file that was changed a moment ago can change again without a new stamp.
+        if stamp is not None and time.time_ns() - stamp[2] > folder_names.SETTLED_NANOSECONDS:
+            self._stamps[effect_id] = self._side_values.stamps[effect_id] = stamp
+
+    def output(self, ended: Entry | None) -> object:
+        """Return the output of a completed run, verified by its last entry."""
+        digest = None if ended is None else ended.text(layout.OUTPUT_DIGEST)
+        return self.tasks.read(self.run / layout.OUTPUT_REF, digest=digest)
 
     def pending_effect(self, position: Position, effect_id: str, *, key: str | None = None) -> Effect | None:
         """Return a pending effect, read from the entry of its request; None if it is not pending."""
@@ -154,6 +186,7 @@ class FileReader:
         """Replace the known values by those of the pack; a repair may have invalidated the old ones."""
         if packed is not self._remembered:
             self._remembered, self._values, self._digests = packed, packed.values, packed.digests
+            self._stamps = packed.stamps
 
     def take_side_values(self) -> SideValues:
         """Return the values that were read from separate files since the last call."""

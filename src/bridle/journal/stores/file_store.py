@@ -27,11 +27,12 @@ from bridle.journal.format.entries import (
     Posted,
     Request,
 )
+from bridle.journal.format.key_order import canonical
 from bridle.journal.format.state import Position, State, file_name
 from bridle.journal.format.ulid import RANDOM_BYTES, next_ulid
 from bridle.journal.stores import write_lock, write_pack
 from bridle.journal.stores.file_reader import FileReader, try_extend_pack
-from bridle.journal.stores.post_rules import check_unused, pending_effect
+from bridle.journal.stores.post_rules import check_answer, check_unused, pending_effect
 from bridle.journal.stores.view import View
 
 # The same as `store.LOCK_WAIT_SECONDS`, whose module imports more than a hook can afford.
@@ -140,12 +141,13 @@ class FileWriter:
         effect = self._store.pending_effect(self.position, effect_id, key=key)
         if effect is None:
             effect = pending_effect(self.state, effect_id, key=key)
+        check_answer(effect, posted)
         refs = self._store.tasks.write_result(effect, posted)
         data = documents.resolved_data(
             effect_id, posted, result_ref=refs.ref, stdout_ref=refs.stdout_ref, stderr_ref=refs.stderr_ref
         )
         data[layout.RESULT_DIGEST] = refs.sha256
-        return self._append(EFFECT_RESOLVED, data, value=posted.value, has_value=posted.status == OK)
+        return self._append(EFFECT_RESOLVED, data, value=canonical(posted.value), has_value=posted.status == OK)
 
     def write_output(self, value: object) -> str:
         """Write the output of the process; return the reference for RUN_COMPLETED."""

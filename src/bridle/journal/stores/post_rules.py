@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from bridle.errors import EffectNotFound, EffectResolved, InternalError, KeyMismatch
-from bridle.journal.format.entries import Effect, Request
+from bridle.errors import EffectNotFound, EffectResolved, InternalError, KeyMismatch, UsageError
+from bridle.journal.format import codec
+from bridle.journal.format.entries import BREAKPOINT, OK, Effect, Posted, Request
 from bridle.journal.format.state import State
+
+# Enough of a value to recognise it in a message.
+SHOWN_CHARACTERS = 200
 
 
 def pending_effect(state: State, effect_id: str, *, key: str | None) -> Effect:
@@ -19,6 +23,25 @@ def pending_effect(state: State, effect_id: str, *, key: str | None) -> Effect:
         )
     check_key(effect, key)
     return effect
+
+
+def check_answer(effect: Effect, posted: Posted) -> None:
+    """Raise a UsageError for the answer of a breakpoint that is neither an approval nor a rejection."""
+    if effect.kind != BREAKPOINT or posted.status != OK:
+        return
+    answer = posted.value if isinstance(posted.value, dict) else {}
+    response = answer.get("response", "none")
+    if not isinstance(answer.get("approved"), bool) or not isinstance(response, str):
+        raise UsageError(
+            f"the answer of breakpoint {effect.effect_id} must be an object with `approved`, true or false, and an "
+            f"optional text `response`, got {_preview(posted.value)}",
+            remedy='Nothing was written. Post {"approved": true, "response": "the answer of the user"}, or false.',
+        )
+    if answer["approved"] and not response.strip():
+        raise UsageError(
+            f"an empty response does not approve breakpoint {effect.effect_id}",
+            remedy="Nothing was written. Ask the user again; a rejection has `approved` false.",
+        )
 
 
 def check_unused(state: State, request: Request) -> None:
@@ -43,3 +66,8 @@ def not_found(effect_id: str) -> EffectNotFound:
         f"effect {effect_id} not found: no entry of the journal requests it",
         remedy="`bridle task:list` lists the effects of the run.",
     )
+
+
+def _preview(value: object) -> str:
+    text = codec.compact(value)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"

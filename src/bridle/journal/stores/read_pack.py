@@ -41,13 +41,15 @@ class Tail:
 class Packed:
     """The content of the pack, up to the first incomplete line."""
 
-    __slots__ = ("digests", "end", "entries", "seal", "state", "values")
+    __slots__ = ("digests", "end", "entries", "seal", "stamps", "state", "values")
 
     def __init__(self) -> None:
         self.state = State()
         self.entries: list[Entry] = []
         self.values: dict[str, object] = {}
         self.digests: dict[str, str] = {}
+        self.stamps: dict[str, write_pack.Stamp] = {}
+        """Of results that were verified, by effect id."""
         self.seal: Seal | None = None
         """The last line, if it is a seal."""
         self.end: End | None = None
@@ -96,6 +98,18 @@ def read_more(path: Path, packed: Packed, known: End, load: Load) -> bool:
         return False
     finally:
         os.close(fd)
+
+
+def was_changed(text: bytes) -> bool:
+    """Return whether the content cannot be that of a writer, even of one that was killed while it appended."""
+    *lines, _torn = text.split(b"\n")
+    if not lines or any(line[: write_pack.PREFIX_BYTES] != write_pack.prefix_of(line) for line in lines):
+        return True
+    try:
+        seal = write_pack.seal_of(codec.parse(write_pack.text_of(lines[-1])))
+    except codec.BadText:
+        return False  # the writer was killed before it wrote the seal
+    return seal.crc != crc32(text[: sum(len(line) + 1 for line in lines[:-1])])
 
 
 def _read_more(more: bytes, packed: Packed, known: End, load: Load) -> bool:
@@ -189,6 +203,8 @@ def _take(record: list, data: bytes, packed: Packed, load: Load) -> None:  # typ
             packed.values[record[1]] = record[2]
         elif tag == "d":
             packed.digests[record[1]] = record[2]
+        elif tag == "v":
+            packed.stamps.update(record[1])
         return
     packed.entries.append(entry)
 
@@ -214,8 +230,7 @@ def _whole_texts(text: bytes) -> list[bytes]:
     """Return the lines up to the first incomplete one."""
     texts: list[bytes] = []
     for line in text.split(b"\n")[:-1]:
-        body = line[write_pack.PREFIX_BYTES :]
-        if line[: write_pack.PREFIX_BYTES] != b"%08x " % crc32(body):
+        if line[: write_pack.PREFIX_BYTES] != write_pack.prefix_of(line):
             break
-        texts.append(body)
+        texts.append(line[write_pack.PREFIX_BYTES :])
     return texts

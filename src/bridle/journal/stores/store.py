@@ -14,7 +14,7 @@ One store is one run. Reading is always possible. Only a writer appends, and the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -76,8 +76,8 @@ class Store(Protocol):
         """Return the content of `run.json`."""
         ...
 
-    def inputs(self) -> object:
-        """Return the inputs of the run; None without inputs."""
+    def inputs(self, created: Entry | None) -> object:
+        """Return the inputs of the run, verified by its first entry; None without inputs."""
         ...
 
     def entries(self, *, after: int = 0) -> Iterator[Entry]:
@@ -92,8 +92,8 @@ class Store(Protocol):
         """Return the full state of the run."""
         ...
 
-    def task(self, effect_id: str) -> TaskDocument:
-        """Return an effect's `task.json` with its inputs."""
+    def task(self, effect: Effect) -> TaskDocument:
+        """Return an effect's `task.json` with its inputs, verified."""
         ...
 
     def inputs_digest(self, effect: Effect) -> str:
@@ -101,11 +101,15 @@ class Store(Protocol):
         ...
 
     def result(self, effect: Effect) -> Result:
-        """Return the result of a resolved effect."""
+        """Return the result of a resolved effect, verified; the caller must not modify it."""
         ...
 
-    def output(self) -> object:
-        """Return the output of a completed run."""
+    def verify_results(self, effects: Iterable[Effect]) -> None:
+        """Raise JournalBroken if a result of these effects was changed."""
+        ...
+
+    def output(self, ended: Entry | None) -> object:
+        """Return the output of a completed run, verified by its last entry."""
         ...
 
     def write(self, owner: str, *, wait_seconds: float = LOCK_WAIT_SECONDS) -> AbstractContextManager[Writer]:

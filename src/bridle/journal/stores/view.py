@@ -180,7 +180,7 @@ class View:
         """Write the pack. Only for the holder of the run's lock."""
         if not self._is_our_mark and self._mark is not None and folder_names.is_settled(self._mark):
             self.set_mark(looked=self._mark)
-        elif not self.unpacked and not self._side_values.count:
+        elif self._end is not None and not (self.unpacked or self._side_values.count or self._side_values.stamps):
             return  # no gain for the next reader
         # Values in separate lines are slower to read than with their entries: many of them cause a rewrite.
         new = self.unpacked
@@ -212,7 +212,9 @@ class View:
         head = write_pack.checkpoint_line(Position())
         end = write_pack.End(size=len(head), crc=crc32(head), checkpoint=0, checkpoint_bytes=len(head))
         self._side_values = SideValues(
-            self.packed.values | self._side_values.values, self.packed.digests | self._side_values.digests
+            self.packed.values | self._side_values.values,
+            self.packed.digests | self._side_values.digests,
+            self.packed.stamps | self._side_values.stamps,
         )
         self.unpacked = self.packed.entries + self.unpacked
         more, self._end = self._lines(end)

@@ -9,6 +9,8 @@ It is a log of lines, each with a checksum of its own:
     ["e", seq, ulid, at, type]                                             any other entry
     ["l", seq, ulid]                                                       an entry that is too large
     ["x", effectId, value] ["d", effectId, digest]                         a value, a digest, read later
+    ["v", {effectId: stamp}]                                               results that were verified: the stamps of
+                                                                           their files at that time
     ["s", seq, namesCrc, inode, time, checkpoint, crc]                     a seal: the known state of the folder, the
                                                                            offset of the last checkpoint, and the
                                                                            checksum of everything before
@@ -115,10 +117,14 @@ def seal_line(seal: Seal) -> bytes:
 
 def text_of(line: bytes) -> bytes:
     """Parse a line; raise BadText if its checksum does not match."""
-    text = line[PREFIX_BYTES:]
-    if line[:PREFIX_BYTES] != b"%08x " % crc32(text):
+    if line[:PREFIX_BYTES] != prefix_of(line):
         raise codec.BadText("the line does not match its checksum")
-    return text
+    return line[PREFIX_BYTES:]
+
+
+def prefix_of(line: bytes) -> bytes:
+    """Return the checksum that a line must begin with."""
+    return b"%08x " % crc32(line[PREFIX_BYTES:])
 
 
 def parse_checkpoint(record: object) -> Position:
@@ -158,18 +164,28 @@ def _signed(text: bytes) -> bytes:
     return b"%08x %s\n" % (crc32(text), text)
 
 
+Stamp = list[int]
+"""The inode, the size and the change time of a file in nanoseconds: another content has another stamp."""
+
+
 class SideValues:
-    """Values of results and digests of inputs that were read from separate files."""
+    """Values of results and digests of inputs that were read from separate files, and stamps of verified results."""
 
-    __slots__ = ("digests", "values")
+    __slots__ = ("digests", "stamps", "values")
 
-    def __init__(self, values: dict[str, object] | None = None, digests: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        values: dict[str, object] | None = None,
+        digests: dict[str, str] | None = None,
+        stamps: dict[str, Stamp] | None = None,
+    ) -> None:
         self.values = values or {}
         self.digests = digests or {}
+        self.stamps = stamps or {}
 
     @property
     def count(self) -> int:
-        """Return how many there are."""
+        """Return how many values and digests there are, each of which needs a line."""
         return len(self.values) + len(self.digests)
 
     def line_of(self, entry: Entry) -> bytes:
@@ -183,4 +199,5 @@ class SideValues:
     def lines(self) -> list[bytes]:
         """Return separate lines for the rest."""
         values = [value_line(effect_id, value) for effect_id, value in self.values.items()]
-        return values + [digest_line(effect_id, digest) for effect_id, digest in self.digests.items()]
+        digests = [digest_line(effect_id, digest) for effect_id, digest in self.digests.items()]
+        return values + digests + ([_line(["v", self.stamps])] if self.stamps else [])

@@ -7,7 +7,6 @@ faults.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,14 +17,15 @@ from bridle.journal.format import codec, documents, folder_names, layout
 from bridle.journal.format.digest import sha256, sha256_of_file
 from bridle.journal.format.documents import ResultDocument, RunMetadata
 from bridle.journal.format.entries import OK, RESOLVED_ERROR, RUN_COMPLETED, RUN_CREATED, Data, Effect, Entry, text_of
-from bridle.journal.format.state import State, file_name
+from bridle.journal.format.state import State, file_name, fold
 from bridle.journal.format.ulid import next_ulid
-from bridle.journal.stores import read_pack
+from bridle.journal.stores import read_pack, state_file
 from bridle.journal.stores.effect_files import FILE_LIMIT_BYTES
 from bridle.journal.stores.file_reader import ENTRY_LIMIT_BYTES, FileReader
 
-_DIGEST_IN_NAME = re.compile(r"-([0-9a-f]{64})\.json\Z")
 _SAME = ("effectId", "taskId", "invocationKey")
+# When and why state.json was written, which the journal does not say.
+_SNAPSHOT_STAMPS = ("savedAt", "rebuildReason")
 
 
 class Finding:
@@ -78,6 +78,7 @@ class _Audit:
             self._task(effect)
             self._result(effect)
             self._blobs(effect)
+        self._snapshot()
         self._pack()
         self._leftovers()
         self.report.entries, self.report.effects = len(self._entries), len(self._state.effects)
@@ -226,7 +227,7 @@ class _Audit:
         """Check a blob by the digest in its name."""
         folder = self._run / layout.TASKS / effect.effect_id / layout.BLOBS
         for name in sorted(os.listdir(folder)) if folder.is_dir() else ():
-            digest = _DIGEST_IN_NAME.search(name)
+            digest = documents.digest_in_name(name)
             if digest is None:
                 continue
             try:
@@ -235,7 +236,7 @@ class _Audit:
                 self._wrong(self._shown(folder / name), error.message)
                 continue
             self.report.files += 1
-            if sha256(text) != digest[1]:
+            if sha256(text) != digest:
                 self._wrong(self._shown(folder / name), "its content does not match the digest in its name")
 
     def _compare(self, where: str, document: Data, data: Data, fields: tuple[str, ...]) -> None:
@@ -243,7 +244,28 @@ class _Audit:
             if name in data and document.get(name) != data[name]:
                 self._wrong(where, f"its {name} is {document.get(name)!r}, but {data[name]!r} in the journal")
 
-    # ---- the cache
+    # ---- the caches
+
+    def _snapshot(self) -> None:
+        """Check that state.json, which other implementations read, matches the journal as of its entry."""
+        path = self._run / layout.STATE / layout.STATE_FILE
+        if not path.exists():
+            return
+        self.report.files += 1
+        file, remedy = self._shown(path), f"bridle run:rebuild-state {shell_word(str(self._run))} rebuilds it"
+        try:
+            found = codec.parse_object(disk.read_bounded(path, FILE_LIMIT_BYTES))
+        except (DiskError, codec.BadText) as error:
+            self._wrong(file, f"{error}; {remedy}")
+            return
+        version = found.get("stateVersion")
+        known = version if isinstance(version, int) and 0 <= version <= len(self._entries) else 0
+        try:
+            expected = state_file.snapshot(fold(self._entries[:known]), "", None)
+        except JournalBroken:
+            return  # already reported
+        if any(found.get(name) != value for name, value in expected.items() if name not in _SNAPSHOT_STAMPS):
+            self._wrong(file, f"it differs from the journal; {remedy}")
 
     def _pack(self) -> None:
         """Check that the pack, which commands read, matches the files."""
@@ -253,7 +275,10 @@ class _Audit:
         packed, file = read_pack.read_all(path, self._reader.load), self._shown(path)
         self.report.files += 1
         remedy = f"bridle run:rebuild-state {shell_word(str(self._run))} rebuilds it"
-        if packed.seal is not None and packed.entries != self._entries[: len(packed.entries)]:
+        if read_pack.was_changed(path.read_bytes()):
+            self._wrong(file, f"it was changed after it was written; commands ignore it; {remedy}")
+            return
+        if packed.entries != self._entries[: len(packed.entries)]:
             self._wrong(file, f"it differs from the journal; {remedy}")
             return
         for effect_id, value in packed.values.items():
@@ -264,7 +289,7 @@ class _Audit:
             if effect is None:
                 continue
             try:
-                found = documents.digest_of(self._reader.tasks.task(effect_id).inputs)
+                found = documents.digest_of(self._reader.tasks.task(effect).inputs)
             except JournalBroken:
                 continue  # already reported
             if found != digest:

@@ -17,7 +17,8 @@ from bridle.journal.format import codec, folder_names, layout
 from bridle.journal.format.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Entry
 from bridle.journal.format.state import State, file_name
 from bridle.journal.format.ulid import RANDOM_BYTES, is_ulid, next_ulid
-from bridle.journal.stores.file_reader import ENTRY_LIMIT_BYTES
+from bridle.journal.stores import read_pack
+from bridle.journal.stores.file_reader import ENTRY_LIMIT_BYTES, FileReader
 
 _REPAIRED_PREFIX = "journal.repaired."
 
@@ -37,7 +38,7 @@ class Dropped:
 class Plan:
     """The plan of a repair."""
 
-    __slots__ = ("dropped", "files", "kept")
+    __slots__ = ("dropped", "files", "kept", "missing")
 
     def __init__(self) -> None:
         self.files: list[str] = []
@@ -45,6 +46,8 @@ class Plan:
         self.kept: list[tuple[str, str]] = []
         """The old and the new name of each kept file."""
         self.dropped: list[Dropped] = []
+        self.missing: list[str] = []
+        """The entries that were written and whose files are missing: the name, or the number if that is all."""
 
     @property
     def is_needed(self) -> bool:
@@ -74,10 +77,22 @@ def plan_repair(run: Path) -> Plan:
             plan.dropped.append(Dropped(name, error.message, _sort(entry)))
             continue
         plan.kept.append((name, file_name(entry.seq, entry.ulid)))
+    plan.missing = _missing(run, plan.files)
     known = set(plan.files)
     leftovers = sorted(name for name in os.listdir(journal) if name not in known)
     plan.dropped += [Dropped(name, "it is no entry", "leftover") for name in leftovers]
     return plan
+
+
+def _missing(run: Path, files: list[str]) -> list[str]:
+    """Return the entries without a file: gaps in the numbers, and what only the pack still knows."""
+    numbers = {name[0] for name in map(codec.parse_name, files) if name is not None}
+    missing = {number: f"{number:06d}" for number in range(1, max(numbers, default=0)) if number not in numbers}
+    packed = read_pack.read_all(run / layout.STATE / layout.PACK_FILE, FileReader(run).load).entries
+    names = [(entry.seq, file_name(entry.seq, entry.ulid)) for entry in packed]
+    if names and (names[0][1] in files or 1 not in numbers):  # else it is the pack of another journal
+        missing |= {number: name for number, name in names if number not in numbers}
+    return [missing[number] for number in sorted(missing)]
 
 
 def carry_out(run: Path, plan: Plan) -> Path:

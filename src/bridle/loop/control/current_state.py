@@ -52,7 +52,7 @@ def with_effect_ids(receipt: Receipt, pending: Iterable[Effect]) -> Receipt:
 def replay_receipt(store: FileStore) -> Receipt:
     """Return the receipt as the process knows it. Must not be called while an event loop runs in this thread."""
     inputs, state = read_inputs(store), store.state()
-    run = Run(inputs.run, PROCESS_ID, "", store.inputs())
+    run = Run(inputs.run, PROCESS_ID, "", store.inputs(state.created))
     # The clock stops where the journal ends.
     now = clock.now() if state.last is None else datetime.fromisoformat(state.last.recorded_at)
     replay = Replay(load_built_in(PROCESS_ID), run, now=lambda: now)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import msgspec
 
 from bridle.ground import clock
 from bridle.journal.format.entries import OK, Posted
+from bridle.journal.format.state import Position
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop import effects
 from bridle.loop.effect_results import PauseResult
@@ -17,15 +16,17 @@ from bridle.loop.user_messages import UserMessageReader
 
 def pending_pause(store: FileStore) -> PauseArgs | None:
     """Return the arguments of the pause that a run is in; None where it is in none."""
-    for effect_id in _pending(store):
-        return PauseArgs.from_json(store.task(effect_id).inputs)
+    position = store.position()
+    for effect_id in _pending(position):
+        effect = store.pending_effect(position, effect_id)
+        return None if effect is None else PauseArgs.from_json(store.task(effect).inputs)
     return None
 
 
 def end_pause(store: FileStore, result: PauseResult) -> bool:
     """Let a paused run continue; False where it is not paused."""
     stamp = clock.iso(clock.now())
-    paused = list(_pending(store))
+    paused = _pending(store.position())
     for effect_id in paused:
         with store.write("resume") as writer:
             writer.resolve(effect_id, Posted(OK, value=result.as_json(), started_at=stamp, finished_at=stamp))
@@ -43,5 +44,5 @@ def deliver_user_messages(store: FileStore) -> bool:
     return end_pause(store, PauseResult(**msgspec.structs.asdict(received), kept_hints=received.hints))
 
 
-def _pending(store: FileStore) -> Iterable[str]:
-    return [effect_id for effect_id, effect in store.position().pending.items() if effect.kind == effects.PAUSE]
+def _pending(position: Position) -> list[str]:
+    return [effect_id for effect_id, effect in position.pending.items() if effect.kind == effects.PAUSE]

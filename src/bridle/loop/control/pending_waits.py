@@ -8,24 +8,26 @@ from bridle.engine.process.effects import SLEEP
 from bridle.errors import EffectError
 from bridle.ground import clock
 from bridle.journal.format.entries import OK, Posted
-from bridle.journal.stores.store import Store
+from bridle.journal.stores.file_store import FileStore
 from bridle.loop.process.receipt import Wait
 
 OWNER = "loop"
 
 
-def current(store: Store) -> Wait | None:
+def current(store: FileStore) -> Wait | None:
     """Return the wait that is pending, if any."""
-    for effect_id, pending in store.position().pending.items():
-        if pending.kind == SLEEP:
-            task = store.task(effect_id)
+    position = store.position()
+    for effect_id, pending in position.pending.items():
+        effect = store.pending_effect(position, effect_id) if pending.kind == SLEEP else None
+        if effect is not None:
+            task = store.task(effect)
             if task.sleep_until_ms is not None:
                 until = clock.iso(datetime.fromtimestamp(task.sleep_until_ms / 1000, UTC))
                 return Wait(effect_id=effect_id, reason=task.title or "a moment", until=until)
     return None
 
 
-def end(store: Store, wait: Wait) -> bool:
+def end(store: FileStore, wait: Wait) -> bool:
     """End a wait now; False where it has already ended."""
     stamp = clock.iso(clock.now())
     try:

@@ -41,7 +41,7 @@ def interrupted_work(store: Store, workspaces: Sequence[Path]) -> InterruptedWor
     for effect in store.state().pending:
         if effect.kind != effects.WORK:
             continue
-        args = effects.WorkArgs.from_json(store.task(effect.effect_id).inputs)
+        args = effects.WorkArgs.from_json(store.task(effect).inputs)
         purpose = effects.work_purpose(store.metadata().run_id, args)
         since = clock.stamp(datetime.fromisoformat(effect.request.recorded_at))
         for log in (log for workspace in workspaces for log in _logs(workspace / FOLDER, since)):

@@ -29,6 +29,8 @@ def _run(args: Arguments) -> int:
         counts = " ".join(f"{name}={count}" for name, count in _counts(plan).items())
         status = "dry-run" if args.has("--dry-run") else "repaired" if backup is not None else "nothing to repair"
         print(f"[run:repair-journal] {status} {counts}" + (f" backupDir={backup}" if backup is not None else ""))
+    for name in plan.missing:
+        print(f"bridle: {name}: this entry is missing from the journal", file=sys.stderr)
     for dropped in plan.dropped:
         print(f"bridle: {dropped.name}: {dropped.fault}", file=sys.stderr)
     return 0
@@ -41,12 +43,14 @@ def _counts(plan: repair.Plan) -> dict[str, int]:
         "droppedCorrupt": plan.count("corrupt"),
         "droppedRequested": plan.count("requested"),
         "droppedResolved": plan.count("resolved"),
+        "missingEntries": len(plan.missing),
     }
 
 
 def _document(run: Path, plan: repair.Plan, backup: Path | None, *, is_dry: bool) -> dict[str, object]:
     dropped = [{"file": item.name, "reason": item.fault} for item in plan.dropped]
     document: dict[str, object] = {"runDir": str(run), "journal": _counts(plan), "dropped": dropped}
+    document["missing"] = plan.missing
     if is_dry:
         return {"dryRun": True, **document}
     return {**document, "backupDir": str(backup) if backup is not None else None, "repaired": backup is not None}

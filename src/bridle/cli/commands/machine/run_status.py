@@ -20,7 +20,9 @@ _AUTOMATIC = "node"
 
 def _run(args: Arguments) -> int:
     reader = FileReader(run_from_arguments(args))
-    position = reader.position()
+    state = reader.state()
+    reader.verify_results(state.resolved)
+    position = state.position
     last = reader.load(position.seq, position.ulid) if position.seq else None
     proof = reader.metadata().completion_proof if position.state == COMPLETED else None
     if args.has("--json"):

@@ -24,11 +24,12 @@ from bridle.errors import DiskError, UsageError
 from bridle.ground import disk
 from bridle.ground.light.moments import iso
 from bridle.journal.format import codec
+from bridle.journal.format.documents import check_posted
 from bridle.journal.format.entries import ERROR, OK, Data, Entry, Output, Posted
 from bridle.journal.stores.effect_files import FILE_LIMIT_BYTES
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.find_run import collapse
-from bridle.journal.stores.post_rules import pending_effect
+from bridle.journal.stores.post_rules import check_answer, pending_effect
 
 STDIN = "-"
 
@@ -59,9 +60,10 @@ def _run(args: Arguments) -> int:
     store, effect_id = FileStore(run_from_arguments(args)), args.positional[1]
     # Checked before the lock is taken: a refused command changes nothing, not even a lock file.
     position, key = store.position(), args.text("--invocation-key")
-    if store.pending_effect(position, effect_id, key=key) is None:
-        pending_effect(store.state(), effect_id, key=key)
+    effect = store.pending_effect(position, effect_id, key=key) or pending_effect(store.state(), effect_id, key=key)
     posted = _posted(args, store.run)
+    check_posted(posted)
+    check_answer(effect, posted)
     if args.has("--dry-run"):
         return _plan(args)
     with store.write("task:post") as writer:

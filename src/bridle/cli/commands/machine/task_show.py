@@ -22,7 +22,7 @@ def _run(args: Arguments) -> int:
     document, large = effect_document(effect), _large_result(reader, effect)
     may_show = secrets_may_be_shown(args)
     if args.has("--json"):
-        task = reader.task(effect.effect_id).printed() if may_show else None
+        task = reader.task(effect).printed() if may_show else None
         result = _result_document(reader, effect) if may_show and large is None else None
         print_json({"effect": document, "task": task, "result": result, "largeResult": large})
         return 0
@@ -46,13 +46,12 @@ def _large_result(reader: FileReader, effect: Effect) -> str | None:
         return None
     if path.stat().st_size > PREVIEW_LIMIT_BYTES:
         return f"{layout.TASKS}/{effect.effect_id}/{layout.RESULT_FILE}"
-    blob = reader.tasks.read_object(path).get("resultRef")
-    return blob if isinstance(blob, str) else None
+    return reader.tasks.result_document(effect).blob_ref
 
 
 def _result_document(reader: FileReader, effect: Effect) -> object:
     path = reader.tasks.path(effect.effect_id) / layout.RESULT_FILE
-    return reader.tasks.read_object(path) if not effect.is_pending and path.is_file() else None
+    return reader.tasks.result_document(effect).document if not effect.is_pending and path.is_file() else None
 
 
 command = LightCommand("Show one effect of a run.", _run, arguments=("RUN", "EFFECT"), options=(RUNS_DIR,))

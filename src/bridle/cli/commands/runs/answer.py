@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.option("--reject", "approved", flag_value=False, type=bool, help="Reject.")
 @click.option("--list", "lists", is_flag=True, help="List the open questions; then the argument is RUN.")
 @click.option("--resume", is_flag=True, help="Continue the run at once.")
+@click.option("--no-hooks", is_flag=True, help="Run no native hooks, trusted or not.")
 @runs_dir_option
 @json_option
 def command(
@@ -33,6 +34,7 @@ def command(
     approved: bool | None,
     lists: bool,
     resume: bool,
+    no_hooks: bool,
     runs_dir: str | None,
     as_json: bool,
 ) -> int:
@@ -42,7 +44,9 @@ def command(
     agent of the loop; elsewhere a text that is neither a yes nor a no needs --approve or --reject. An empty text
     never answers anything.
     """
+    from bridle.cli.machine_interface.fire_hooks import fire_hooks_of_run
     from bridle.engine import inbox
+    from bridle.engine.hooks.find_hooks import ON_TASK_COMPLETE
     from bridle.journal.stores.file_store import FileStore
 
     if lists or effect is None:
@@ -55,11 +59,15 @@ def command(
     folder = chosen_run(run, runs_dir)
     store = FileStore(folder)
     effect_id = _effect_id(store, effect)
-    value = inbox.answer(store, effect_id, text or "", approved=approved)
-    return _continue(store, effect_id, value, resume=resume, as_json=as_json)
+    answered = inbox.answer(store, effect_id, text, approved=approved)
+    if answered.resolution is not None and not no_hooks:
+        fire_hooks_of_run(folder, ON_TASK_COMPLETE, answered.resolution.data)
+    return _continue(store, effect_id, answered.value, resume=resume, with_hooks=not no_hooks, as_json=as_json)
 
 
-def _continue(store: FileStore, effect_id: str, value: dict[str, object], *, resume: bool, as_json: bool) -> int:
+def _continue(
+    store: FileStore, effect_id: str, value: dict[str, object], *, resume: bool, with_hooks: bool, as_json: bool
+) -> int:
     import asyncio
 
     from bridle.cli.user_interface.loop_runs import drive_to_receipt
@@ -68,12 +76,12 @@ def _continue(store: FileStore, effect_id: str, value: dict[str, object], *, res
     folder, is_loop = store.run, is_loop_run(store)
     next_command = f"bridle {'resume' if is_loop else 'drive'} {shown_run(folder)}"
     if resume and is_loop:
-        return asyncio.run(drive_to_receipt(folder, as_json=as_json))
+        return asyncio.run(drive_to_receipt(folder, as_json=as_json, with_hooks=with_hooks))
     if resume:
         from bridle.cli.user_interface.drive_run import CommandOptions, drive_and_report
         from bridle.engine.drive.driver import DriveOptions
 
-        return drive_and_report(folder, DriveOptions(), CommandOptions(as_json))
+        return drive_and_report(folder, DriveOptions(), CommandOptions(as_json, hooks=with_hooks))
     if as_json:
         print_document({"run": folder.name, "effectId": effect_id, "value": value, "resume": next_command})
     else:
