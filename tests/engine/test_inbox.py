@@ -74,6 +74,19 @@ def test_an_option_is_recorded_and_approves_only_if_it_means_yes() -> None:
     assert breakpoint_value("approve", question("Red", "Approve"), approved=None, by="human")["approved"] is True
 
 
+@pytest.mark.parametrize(("approved", "response"), [(True, "approve"), (False, "reject")])
+def test_a_flag_without_a_text_is_the_answer(approved: bool, response: str) -> None:
+    value = breakpoint_value(None, question(), approved=approved, by="human")
+    assert value == {"approved": approved, "response": response, "respondedBy": "human"}
+
+
+def test_an_empty_text_does_not_approve() -> None:
+    store = store_with("breakpoint", "Ship it?")
+    with pytest.raises(UsageError, match="an empty response does not approve"):
+        answer(store, "e1", "", approved=True)
+    assert len(questions(store)) == 1
+
+
 def test_free_text_is_any_text_but_none() -> None:
     asks = question(payload=FREE)
     assert breakpoint_value("use port 80", asks, approved=None, by="human")["approved"] is True
@@ -99,8 +112,9 @@ def test_a_breakpoint_becomes_a_question(payload: Any, text: str, options: tuple
 
 def test_an_answer_is_recorded_once() -> None:
     store = store_with("breakpoint", "Ship it?")
-    value = answer(store, "e1", "yes")
-    assert store.result(store.state().effects["e1"]).value == value
+    answered = answer(store, "e1", "yes")
+    effect = store.state().effects["e1"]
+    assert (store.result(effect).value, effect.resolution) == answered
     assert questions(store) == []
     with pytest.raises(EffectResolved):
         answer(store, "e1", "no")
@@ -118,6 +132,6 @@ def test_an_interrupted_effect_is_executed_again_only_when_the_user_says_so() ->
     assert [(asked.kind, asked.text) for asked in questions(store)] == [(inbox.DOUBT, "Did it run?")]
     with pytest.raises(UsageError, match="must be `again`"):
         answer(store, "e1", "yes")
-    assert answer(store, "e1", "Do it again!") == {"again": True, "respondedBy": "human"}
+    assert answer(store, "e1", "Do it again!") == ({"again": True, "respondedBy": "human"}, None)
     assert questions(store) == []
     assert effect_attempts.read(store.state())["e1"].may_retry

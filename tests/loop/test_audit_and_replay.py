@@ -6,10 +6,12 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from bridle.journal.format import codec
 from bridle.journal.upkeep.audit import audit
 from tests.loop.fixtures.fake_agent import Project, make_project
 
@@ -121,7 +123,8 @@ def test_a_changed_result_of_a_check_makes_another_decision_and_the_replay_names
     path = next(one / "result.json" for one in tasks if '"bridle.check"' in (one / "task.json").read_text())
     kept = shutil.copytree(run, tmp_path / "kept")
     path.write_text(path.read_text().replace('"passed": false', '"passed": true'))
-    shutil.rmtree(run / "state")
+    forge_digest(run, path)
+    (run / "state/bridle.pack").unlink()
     try:
         done = here.bridle("replay")
     finally:
@@ -131,6 +134,32 @@ def test_a_changed_result_of_a_check_makes_another_decision_and_the_replay_names
     assert re.match(r"differs at \d{6}\.\w{26}\.json: ", done.stdout), done.stdout
     assert "bridle.commit" in done.stdout
     assert "bridle.work" in done.stdout
+
+
+def forge_digest(run: Path, path: Path) -> None:
+    """Record the present digest of a result in the entry that refers to it."""
+    for file in (run / "journal").iterdir():
+        seq, ulid, _ = file.name.split(".")
+        entry = codec.decode(int(seq), ulid, file.read_bytes())
+        if entry.type == "EFFECT_RESOLVED" and entry.data["effectId"] == path.parent.name:
+            data = {**entry.data, "resultSha256": sha256(path.read_bytes()).hexdigest()}
+            file.write_bytes(codec.encode(entry.type, entry.recorded_at, data))
+
+
+@pytest.mark.parametrize("command", ["status", "resume", "replay", "run:iterate"])
+def test_a_changed_result_of_a_completed_run_is_refused(
+    finished: tuple[Project, Path], command: str, tmp_path: Path
+) -> None:
+    here, run = finished
+    path = result_of(run, "bridle.check")
+    kept = shutil.copy2(path, tmp_path / "kept")
+    path.write_text(path.read_text().replace('"exit_code": 1', '"exit_code": 0'))
+    try:
+        done = here.bridle(command, run.name)
+    finally:
+        shutil.copy2(kept, path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"{path} of this run is invalid: it was changed after it was written" in done.stderr
 
 
 def test_a_log_that_was_cleaned_away_is_reported_and_is_no_fault(

@@ -124,9 +124,9 @@ def breakpoint_value(given: str | None, question: Question, *, approved: bool | 
             f"the answer must be a yes or a no, got {text!r}",
             remedy="Add --approve or --reject; your text is recorded with it.",
         )
-    value: dict[str, Any] = {"approved": decision is True, "response": given, "respondedBy": by}
-    if given is None:  # a flag without a text; an empty text would not approve
-        del value["response"]
+    # A flag without a text is the answer itself; an empty text would not approve.
+    response = given if given is not None else "approve" if approved else "reject"
+    value: dict[str, Any] = {"approved": decision is True, "response": response, "respondedBy": by}
     if option is not None:
         value["option"] = option
     if not value["approved"] and text.strip():

@@ -358,7 +358,7 @@ def test_a_hook_may_answer_the_breakpoint_it_is_notified_of(tmp_path: Path) -> N
     hook = Path(os.environ["XDG_CONFIG_HOME"]) / "babysitter/hooks/on-breakpoint/a.sh"
     hook.parent.mkdir(parents=True)
     reads = "import json,sys; print(json.load(sys.stdin)['effectId'])"
-    posts = """task:post r1 "$effect" --status ok --value-inline '{"by": "a hook"}'"""
+    posts = """task:post r1 "$effect" --status ok --value-inline '{"approved": true, "by": "a hook"}'"""
     hook.write_text(f'effect=$({sys.executable} -c "{reads}")\n{BRIDLE} {posts}\n')
     assert driven.drive().status == "completed"
     assert driven.output() == "a hook"
@@ -372,6 +372,42 @@ def test_a_hook_gets_the_payload_of_a_breakpoint_that_is_a_task(tmp_path: Path) 
     hook.write_text(f"cat > {tmp_path}/payload\n")
     assert driven.drive().status == "waiting"
     assert json.loads((tmp_path / "payload").read_text())["payload"] == {"question": "Ship?"}
+
+
+@pytest.mark.parametrize("policy", ["approve", "reject"])
+def test_a_hook_is_notified_of_a_breakpoint_that_a_policy_answers(tmp_path: Path, policy: str) -> None:
+    driven = new_driven_run(tmp_path, "async def process(inputs, ctx): return await ctx.breakpoint({}, label='gate')")
+    hook = Path(os.environ["XDG_CONFIG_HOME"]) / "babysitter/hooks/on-task-complete/a.sh"
+    hook.parent.mkdir(parents=True)
+    hook.write_text(f"cat >> {tmp_path}/payload; echo >> {tmp_path}/payload\n")
+    driven.drive(breakpoints=policy)
+    (payload,) = map(json.loads, (tmp_path / "payload").read_text().splitlines())
+    assert (payload["runId"], payload["effectId"], payload["status"]) == ("r1", driven.effect("gate"), "ok")
+
+
+@pytest.mark.parametrize("number", ["1e999", "NaN", "-Infinity"])
+def test_a_command_that_prints_a_number_that_json_does_not_have_has_printed_text(tmp_path: Path, number: str) -> None:
+    task = {"kind": "python", "python": {"code": f"print('{number}')"}}
+    driven = new_driven_run(tmp_path, f"async def process(inputs, ctx): return await ctx.task(free, {task!r})")
+    assert driven.drive().status == "completed"
+    assert (driven.output()["stdout"], "result" in driven.output()) == (f"{number}\n", False)
+
+
+def test_a_performer_that_returns_a_number_that_json_does_not_have_has_failed(tmp_path: Path) -> None:
+    class Counts:
+        may_repeat = True
+
+        async def perform(self, _job: Job) -> Posted:
+            return Posted(OK, value={"count": float("inf")}, started_at="x", finished_at="x")
+
+        async def clear(self, job: Job) -> None:
+            pass
+
+    source = "async def process(inputs, ctx): return await ctx.task(free, {'kind': 'counting'})"
+    driven = new_driven_run(tmp_path, source)
+    ended = driven.drive(performers={"counting": Counts()})
+    assert ended.status == "failed"
+    assert "the result of an effect must be JSON" in str(ended.iteration.failure)
 
 
 def test_hooks_are_notified_of_each_beginning_and_each_end(tmp_path: Path) -> None:

@@ -460,6 +460,14 @@ def test_another_hook_than_recorded_has_diverged(tmp_path: Path, witness: Path) 
     assert len(iterated.entries()) == count
 
 
+@pytest.mark.parametrize("number", ["1e999", "NaN", '{"a": -Infinity}'])
+def test_a_hook_that_prints_a_number_that_json_does_not_have_has_printed_text(tmp_path: Path, number: str) -> None:
+    source = "async def process(inputs, ctx):\n    return (await ctx.hook('custom'))['output']\n"
+    put(repository_hooks(tmp_path), "custom", "a.sh", f"echo '{number}'")
+    trust(tmp_path, home())
+    assert IteratedRun(tmp_path, source).iterate().output is None
+
+
 def test_a_hook_that_an_edit_moved_back_is_not_run_again(tmp_path: Path, witness: Path) -> None:
     """Its result is recorded before the new step that the process now waits for first."""
     put(user_hooks(), "custom", "a.sh", COUNTER)

@@ -95,6 +95,13 @@ def test_constants_that_json_does_not_know_are_read_but_not_strictly(text: str) 
         quick_json.strict(text)
 
 
+@pytest.mark.parametrize("text", ["1e999", "[-1e400]", '{"a": 1.5e309}'])
+def test_numbers_that_no_float_can_hold_are_refused_strictly(text: str) -> None:
+    with pytest.raises(ValueError, match="is too large for JSON"):
+        quick_json.strict(text)
+    assert quick_json.strict(text.replace("e", "e-")) == json.loads(text.replace("e", "e-"))
+
+
 def test_bytes_that_are_no_utf_8_are_refused() -> None:
     with pytest.raises(ValueError, match="utf-8"):
         quick_json.loads(b'{"a": "\xff"}')

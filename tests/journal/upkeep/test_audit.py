@@ -144,6 +144,62 @@ def test_a_cache_that_says_something_else_is_named(tmp_path: Path) -> None:
     assert f"bridle run:rebuild-state {run} rebuilds it" in faults(audited(run))["state/bridle.pack"]
 
 
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.6, 0.9, 1.0])
+def test_a_changed_byte_of_the_pack_is_named(tmp_path: Path, part: float) -> None:
+    run = made(tmp_path)
+    pack = run / "state/bridle.pack"
+    text = bytearray(pack.read_bytes())
+    text[int(part * (len(text) - 2))] ^= 1
+    pack.write_bytes(text)
+    assert "it was changed after it was written" in faults(audited(run))["state/bridle.pack"]
+
+
+def test_a_line_that_was_cut_out_of_the_pack_is_noticed(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    pack = run / "state/bridle.pack"
+    first, _, *rest = pack.read_bytes().splitlines(keepends=True)
+    pack.write_bytes(b"".join([first, *rest]))
+    assert list(faults(audited(run))) == ["state/bridle.pack"]
+
+
+def test_a_pack_whose_last_line_a_killed_writer_did_not_finish_is_no_fault(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    pack = run / "state/bridle.pack"
+    for cut in (1, 10, 80):
+        pack.write_bytes(pack.read_bytes()[:-cut])
+        assert faults(audited(run)) == {}
+
+
+SNAPSHOTS = {
+    "not json": b"{",
+    "another status": (b'"resolved_ok"', b'"requested"'),
+    "another head": (b'"stateVersion": 10', b'"stateVersion": 99'),
+    "another effect": (b'"stepId": "S000002"', b'"stepId": "S000003"'),
+}
+
+
+@pytest.mark.parametrize("change", SNAPSHOTS.values(), ids=SNAPSHOTS)
+def test_a_changed_snapshot_is_named(tmp_path: Path, change: bytes | tuple[bytes, bytes]) -> None:
+    run = made(tmp_path)
+    path = run / "state/state.json"
+    text = path.read_bytes()
+    if isinstance(change, tuple):
+        assert change[0] in text
+    path.write_bytes(text.replace(*change, 1) if isinstance(change, tuple) else change)
+    (fault,) = faults(audited(run)).items()
+    assert fault[0] == "state/state.json"
+    assert f"bridle run:rebuild-state {run} rebuilds it" in fault[1]
+
+
+def test_a_snapshot_of_an_earlier_entry_is_in_order(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    kept = (run / "state/state.json").read_bytes()
+    with FileStore(run).write("test") as writer:
+        writer.append("BRIDLE_X", {})
+    (run / "state/state.json").write_bytes(kept)
+    assert faults(audited(run)) == {}
+
+
 def test_a_reference_that_leads_out_is_named_and_not_followed(tmp_path: Path) -> None:
     run = made(tmp_path)
     (tmp_path / "outside.json").write_text("{}")

@@ -121,6 +121,26 @@ def test_a_broken_journal_is_named_and_repaired_and_goes_on(harm: Harm, counts: 
     assert not repair.plan_repair(made.run).is_needed
 
 
+def test_entries_that_are_missing_are_reported(tmp_path: Path) -> None:
+    made = long_run(tmp_path, "r", resolved=3, pending=1)
+    for number in (2, 5):
+        entry_file(made.run, number).unlink()
+    assert repair.plan_repair(made.run).missing == ["000002", "000005"]
+
+
+def test_an_entry_that_only_the_pack_knows_is_reported_by_its_name(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    append(run)
+    names = sorted(path.name for path in (run / layout.JOURNAL).iterdir())
+    assert repair.plan_repair(run).missing == []
+    for name in (names[1], names[-1]):
+        (run / layout.JOURNAL / name).unlink()
+    assert repair.plan_repair(run).missing == [names[1], names[-1]]
+    shutil.copy(new_run(tmp_path / "other") / "state/bridle.pack", run / "state/bridle.pack")
+    (run / "state/bridle.pack").write_bytes((run / "state/bridle.pack").read_bytes().replace(b"01", b"02"))
+    assert repair.plan_repair(run).missing == ["000002"], "a pack that was changed says nothing"
+
+
 def test_a_journal_that_is_whole_needs_no_repair(tmp_path: Path) -> None:
     run = new_run(tmp_path)
     plan = repair.plan_repair(run)

@@ -102,7 +102,7 @@ class Context:
         tags: Iterable[str] | None = None,
         strategy: str | None = None,
     ) -> asyncio.Future[Any]:
-        """Ask the user; the result is the posted answer, normally `{"approved": …, "response": …}`."""
+        """Ask the user; the result is the posted answer, an object with `approved` and mostly `response`."""
         options = {"expert": expert, "tags": None if tags is None else list(tags), "strategy": strategy}
         return self._source.request(
             effects.breakpoint_request(payload, label=label, options=options, now=clock.now()), key

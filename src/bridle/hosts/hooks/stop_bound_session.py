@@ -184,9 +184,10 @@ def _run_facts(store: FileStore, writer: FileWriter, limit: int, now: int) -> Ru
 def _wake_time(store: FileStore, position: Position) -> int | None:
     """Return when the first of the pending sleeps ends, in milliseconds since the epoch; None if no task says it."""
     times = []
-    for effect_id, effect in position.pending.items():
+    for effect_id, pending in position.pending.items():
         try:
-            time_ms = store.task(effect_id).sleep_until_ms if effect.kind == SLEEP else None
+            effect = store.pending_effect(position, effect_id) if pending.kind == SLEEP else None
+            time_ms = None if effect is None else store.task(effect).sleep_until_ms
         except Error:
             continue  # the time is only information: a stop is decided without it
         if time_ms is not None and 0 <= time_ms < TIME_LIMIT_MS:

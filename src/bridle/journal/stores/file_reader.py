@@ -1,6 +1,7 @@
 """The reader of a run's folder: one file for each entry, and the pack beside them.
 
-`file_store` is the writing side. Every entry is verified when it is read, except those in the pack.
+`file_store` is the writing side. Every entry is verified when it is read, except those in the pack, which has checksums
+of its own; every other file of the run is verified by the digest in its entry.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from pathlib import Path
 
@@ -168,7 +169,8 @@ def test_questions_are_listed_with_how_to_answer_them(tmp_path: Path) -> None:
         (("no",), False, "no"),
         (("go ahead, but mind the tests", "--approve"), True, "go ahead, but mind the tests"),
         (("not before Monday", "--reject"), False, "not before Monday"),
-        (("", "--approve"), True, ""),
+        (("--approve",), True, "approve"),
+        (("--reject",), False, "reject"),
     ],
 )
 def test_an_answer_is_kept_as_it_was_given(
@@ -194,6 +196,31 @@ def test_what_is_no_answer_changes_nothing(tmp_path: Path, arguments: tuple[str,
     assert done.returncode == 2
     assert driven.types() == before
     assert driven.bridle("drive").returncode == 4
+
+
+@pytest.mark.parametrize("flags", [(), ("--no-hooks",)], ids=["hooks", "no hooks"])
+def test_an_answer_fires_the_hooks_of_a_completed_task(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    driven, effect_id = asked(tmp_path)
+    hook = Path(os.environ["XDG_CONFIG_HOME"]) / "babysitter/hooks/on-task-complete/a.sh"
+    hook.parent.mkdir(parents=True)
+    hook.write_text(f"cat > {tmp_path}/payload\n")
+    assert driven.bridle("answer", effect_id, "yes", *flags).returncode == 0
+    if flags:
+        assert not (tmp_path / "payload").exists()
+    else:
+        payload = json.loads((tmp_path / "payload").read_text())
+        assert (payload["runId"], payload["effectId"], payload["status"]) == ("r1", effect_id, "ok")
+
+
+def test_a_flag_alone_approves_and_an_empty_text_with_it_does_not(tmp_path: Path) -> None:
+    source = "async def process(inputs, ctx): return await ctx.breakpoint({'question': '?'}, label='gate')"
+    driven = new_driven_run(tmp_path, source)
+    assert driven.bridle("drive").returncode == 4
+    refused = driven.bridle("answer", driven.effect("gate"), "", "--approve")
+    assert refused.returncode == 2
+    assert "an empty response does not approve" in refused.stderr
+    assert driven.bridle("answer", driven.effect("gate"), "--approve", "--resume").returncode == 0
+    assert driven.output() == {"approved": True, "response": "approve", "respondedBy": "human"}
 
 
 def test_an_answer_may_drive_the_run_on_at_once(tmp_path: Path) -> None:

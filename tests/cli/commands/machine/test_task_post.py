@@ -1,0 +1,96 @@
+"""`bridle task:post`: the shape of a breakpoint's answer, and numbers that JSON does not have."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bridle.journal.stores.file_reader import FileReader
+from tests.cli.fixtures.machine_commands import CommandResult, bridle, create, waiting_run
+from tests.journal.fixtures.recorded_samples import contents
+
+
+def post(run: Path, effect_id: str, value: str, *flags: str) -> CommandResult:
+    return bridle("task:post", run, effect_id, "--status", "ok", "--value-inline", value, "--json", *flags)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"approved": True},
+        {"approved": True, "response": "Ship it", "respondedBy": "human", "option": "yes"},
+        {"approved": False},
+        {"approved": False, "response": ""},
+        {"approved": False, "feedback": "not yet"},
+    ],
+    ids=str,
+)
+def test_an_approval_and_a_rejection_are_answers(tmp_path: Path, answer: dict[str, object]) -> None:
+    run, effect_id = waiting_run(tmp_path, kind="breakpoint")
+    assert post(run, effect_id, json.dumps(answer)).code == 0
+    reader = FileReader(run)
+    assert reader.result(reader.state().effects[effect_id]).value == answer
+
+
+def test_anything_else_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    run, effect_id = waiting_run(tmp_path, kind="breakpoint")
+    before = contents(run)
+    values = ('"yes"', "true", "null", "[]", "{}", '{"approved": "true"}', '{"approved": 1}', '{"response": "yes"}')
+    for value in (*values, '{"approved": true, "response": 1}', '{"approved": true, "response": null}'):
+        done = post(run, effect_id, value)
+        assert done.error == "USAGE"
+        assert "must be an object with `approved`, true or false" in done.stderr
+    assert post(run, effect_id, "1", "--dry-run").error == "USAGE"
+    assert contents(run) == before
+
+
+@pytest.mark.parametrize("response", ["", " \n"])
+def test_an_empty_response_does_not_approve(tmp_path: Path, response: str) -> None:
+    run, effect_id = waiting_run(tmp_path, kind="breakpoint")
+    before = contents(run)
+    done = post(run, effect_id, json.dumps({"approved": True, "response": response}))
+    assert done.error == "USAGE"
+    assert "an empty response does not approve" in done.stderr
+    assert contents(run) == before
+
+
+def test_a_breakpoint_can_fail_and_other_kinds_take_any_value(tmp_path: Path) -> None:
+    run, effect_id = waiting_run(tmp_path, kind="breakpoint")
+    assert bridle("task:post", run, effect_id, "--status", "error").code == 0
+    run, effect_id = waiting_run(tmp_path / "other", kind="agent")
+    assert post(run, effect_id, '{"approved": true, "response": ""}').code == 0
+
+
+NUMBERS = ["1e999", "-1e999", "NaN", "Infinity", "-Infinity"]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_number_that_json_does_not_have_is_bad_input(tmp_path: Path, number: str) -> None:
+    run, effect_id = waiting_run(tmp_path)
+    before = contents(run)
+    done = post(run, effect_id, number)
+    assert done.error == "USAGE"
+    assert "--value-inline is not JSON" in done.stderr
+    assert contents(run) == before
+
+
+@pytest.mark.parametrize("option", ["--value", "--error", "--metadata"])
+def test_a_number_in_a_file_must_be_json_too(tmp_path: Path, option: str) -> None:
+    run, effect_id = waiting_run(tmp_path)
+    (run / "in.json").write_text('{"a": [1e999]}')
+    status = ["error"] if option == "--error" else ["ok", "--value-inline", "1"] if option == "--metadata" else ["ok"]
+    done = bridle("task:post", run, effect_id, "--status", *status, option, "in.json", "--json")
+    assert done.error == "USAGE"
+    assert f"{option} is not JSON" in done.stderr
+    assert FileReader(run).position().pending.keys() == {"E2", effect_id}
+
+
+def test_the_inputs_of_a_run_must_be_json(tmp_path: Path) -> None:
+    (tmp_path / "process.py").write_text("async def process(inputs, ctx): return inputs\n")
+    (tmp_path / "in.json").write_text("[1e999]")
+    done = create(tmp_path, "--inputs", "in.json")
+    assert done.error == "USAGE"
+    assert "is not JSON" in done.stderr
+    assert not (tmp_path / ".a5c").exists()
