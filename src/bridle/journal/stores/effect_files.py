@@ -14,7 +14,7 @@ from bridle.ground.light.shell_word import shell_word
 from bridle.journal.format import codec, documents, layout
 from bridle.journal.format.digest import sha256
 from bridle.journal.format.documents import ResultDocument, TaskDocument
-from bridle.journal.format.entries import ERROR, OK, RESOLVED_ERROR, Effect, Output, Posted, Request, Result, text_of
+from bridle.journal.format.entries import ERROR, OK, Effect, Output, Posted, Request, Result, text_of
 
 # A blob is one value that an agent produced; a larger one is a mistake.
 FILE_LIMIT_BYTES = 1024 * 1024 * 1024
@@ -85,7 +85,7 @@ class TaskFiles:
         if resolution is None:
             raise JournalBroken(f"effect {effect.effect_id} has no result yet")
         error = resolution.data.get("error")
-        if effect.status == RESOLVED_ERROR and isinstance(error, dict):
+        if resolution.data["status"] == ERROR and isinstance(error, dict):
             if layout.RESULT_DIGEST in resolution.data:  # other implementations record none
                 self.result_document(effect)
             return Result(ERROR, None, error)
