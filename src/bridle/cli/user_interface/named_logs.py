@@ -11,7 +11,6 @@ from bridle.cli.user_interface.terminal import chosen_run, runs_here, top_of
 from bridle.engine.process.effects import AGENT, SKILL
 from bridle.errors import DiskError, RunNotFound, UsageError
 from bridle.ground.git_folder import repository_top
-from bridle.ground.json_fields import JsonFields
 from bridle.journal.format import layout
 from bridle.journal.stores.find_run import LAST, matching_runs
 from bridle.journal.stores.store import Store
@@ -165,7 +164,7 @@ def _names_of_effects(store: Store) -> list[tuple[str, ...]]:
     names: list[tuple[str, ...]] = []
     for effect in store.state().effects.values():
         if effect.kind in (AGENT, SKILL):
-            title = JsonFields(store.task(effect.effect_id)).text("title") or effect.label or effect.task_id
+            title = store.task(effect).title or effect.label or effect.task_id
             names.append((title, effect.effect_id, effect.label or "", effect.task_id))
     return names
 
