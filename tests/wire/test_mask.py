@@ -33,6 +33,12 @@ def test_known_values_are_masked_longest_first_and_short_ones_left_alone() -> No
     assert mask.apply("secret-and-more, secret, short, a.c*e+, abcde") == "***, ***, short, ***, abcde"
 
 
+@pytest.mark.parametrize("value", ["hunter2x\r", "hunter2x\n", "  hunter2x "])
+def test_white_space_around_a_value_is_no_part_of_the_secret(value: str) -> None:
+    assert Mask([value]).apply("a hunter2x b hunter2x\n") == "a *** b ***\n"
+    assert Mask(["     ab     "]).apply("ab") == "ab"
+
+
 def test_secret_values_are_chosen_by_the_names_of_variables() -> None:
     environment = {"API_KEY": "one", "my_token": "two", "DB_PASSWORD": "three", "A_SECRET_B": "four", "HOME": "/root"}
     assert secret_values(environment) == ["one", "two", "three", "four"]

@@ -28,7 +28,8 @@ class Mask:
     """The replacement of secrets in text, in one pass."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        secrets = {value for value in values if len(value) >= MIN_SECRET_CHARACTERS}
+        # A value from a file often ends in a line end, which is not printed with it.
+        secrets = {text for value in values if len(text := value.strip()) >= MIN_SECRET_CHARACTERS}
         # Longest first: a secret that begins with another one must not leave its tail visible.
         exact = [re.escape(value) for value in sorted(secrets, key=len, reverse=True)]
         self._replace = re.compile("|".join((*exact, *_PATTERNS)), re.DOTALL).sub
