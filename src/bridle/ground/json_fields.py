@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from math import isfinite
 from typing import Any, TypeVar
 
 MemberT = TypeVar("MemberT", bound=StrEnum)
@@ -44,9 +45,11 @@ class JsonFields:
         return value if value is not None and value > 0 else None
 
     def number(self, name: str) -> float | None:
-        """Return a number; `true` is a number only to Python."""
+        """Return a finite number, as JSON has them; `true`, NaN and infinity are numbers only to Python."""
         value = self._values.get(name)
-        return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+        if isinstance(value, float):
+            return value if isfinite(value) else None
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
 
     def flag(self, name: str, *, default: bool = False) -> bool:
         """Return a boolean, or the default."""
