@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
+from bridle.views.terminal.cards import OUTPUT_LINES
 from bridle.views.terminal.conversation import ColourView, PlainView
 from bridle.views.terminal.page import DisplayOptions
 from bridle.wire.events.decode import Decoder
@@ -70,6 +71,19 @@ def test_text_that_extends_a_written_text_is_written_below_it() -> None:
     assert written.after(assistant_line(text("one"))) == "● one\n"
     assert written.after(assistant_line(text(" and two"))) == "  and two\n"
     assert written.after(assistant_line(text("three"), message="m2")) == "\n  three\n"
+    written.view.finish()
+    assert written.take() == ""
+
+
+def test_stray_lines_are_written_as_they_come_and_counted_at_their_end() -> None:
+    written = Written()
+    assert written.after("npm warn 0") == "stray line › npm warn 0\n"
+    assert written.after(*(f"npm warn {number}" for number in range(1, 30))).split() == [
+        word for number in range(1, OUTPUT_LINES) for word in ("npm", "warn", str(number))
+    ]
+    assert written.after("npm warn 30") == ""
+    assert written.after(assistant_line(text("first"))) == "             … 21 more lines\n\n● first\n"
+    written.after("last one")
     written.view.finish()
     assert written.take() == ""
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+
+from bridle.wire.events.decode import decode_stream
 from bridle.wire.transcript.items import (
     Failure,
     Notice,
@@ -10,10 +13,13 @@ from bridle.wire.transcript.items import (
     TextItem,
     UnknownItem,
 )
+from bridle.wire.transcript.transcript import Transcript
 from tests.wire.fixtures.conversations import (
+    add_line,
     assistant_line,
     kinds,
     text,
+    texts,
     transcript_of,
 )
 
@@ -52,3 +58,26 @@ def test_limits_and_a_later_session_are_notices() -> None:
         (NoticeKind.RATE_LIMIT, "rejected (five hour), resets 2026-11-15 01:00 UTC"),
         (NoticeKind.SESSION, "s\nn"),
     ]
+
+
+def test_stray_lines_in_a_row_are_one_text_that_is_cut() -> None:
+    transcript = transcript_of("Traceback", "  File x", assistant_line(text("a")), "one more")
+    assert texts(transcript) == ["Traceback\n  File x", "a", "one more"]
+    transcript = Transcript(kept_characters=20)
+    for _ in range(10):
+        add_line(transcript, "nine char")
+    (item,) = transcript.items()
+    assert isinstance(item, TextItem)
+    assert (item.text, item.omitted_characters) == ("nine char\nnine char\n", 10 * 10 - 1 - 20)
+
+
+def test_binary_garbage_makes_few_items_of_bounded_size() -> None:
+    """`make bench` measures what it costs; here its work is counted."""
+    transcript, events = Transcript(kept_characters=1000), 0
+    noise = random.Random(8).randbytes(1_000_000)  # noqa: S311  # the same bytes in every run, not a secret
+    for event in decode_stream([noise]):
+        events += 1
+        transcript.add(event)
+    assert events > 1000
+    assert len(transcript.items()) < 20
+    assert sum(len(item.text) for item in transcript.items() if isinstance(item, TextItem)) <= 20 * 1000

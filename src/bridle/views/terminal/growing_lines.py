@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from bridle.views.terminal.cards import Cards
+from msgspec.structs import replace
+
+from bridle.views.terminal.cards import OUTPUT_LINES, Cards
 from bridle.views.terminal.page import DisplayOptions
 from bridle.views.terminal.styled_lines import BLANK, Line, indent, styled_line
 from bridle.wire.transcript.items import AnyItem, Call, Notice, Speaker, State, TextItem, Thought
@@ -35,6 +37,7 @@ class GrowingLines:
         self._thread: str | None = None
         self._previous: AnyItem | None = None
         self._was_start = False
+        self._is_ending = False
         self._text: tuple[int, list[Line]] | None = None
         """The last item where it is a text, with its written lines: more text can follow."""
 
@@ -50,6 +53,7 @@ class GrowingLines:
 
     def rest(self) -> Iterator[Line]:
         """Yield the lines of everything that was not written, in its present state."""
+        self._is_ending = True
         yield from self.settled()
         for item_id in tuple(self._unsettled):
             item = self._transcript.item(item_id)
@@ -105,8 +109,7 @@ class GrowingLines:
         """Return whether an item is incomplete, or a text that the next item can extend."""
         if isinstance(item, TextItem | Thought) and item.live:
             return True
-        is_answer = isinstance(item, TextItem) and item.speaker is Speaker.AGENT
-        return self._has_live_region and is_answer and is_newest
+        return self._has_live_region and is_newest and _can_be_extended(item)
 
     def _open(self, call: Call) -> Iterator[Line]:
         """Write the start of a call."""
@@ -119,14 +122,21 @@ class GrowingLines:
             yield from self._visit(item.call_id, is_last=True)
             yield from self._write(item, self._cards.closing(item, self._width(item.thread)))
             return
-        lines = list(self._card(item))
+        lines = list(self._card(self._beginning(item)))
         yield from self._write(item, lines)
-        self._text = (item.id, lines) if isinstance(item, TextItem) and item.speaker is Speaker.AGENT else None
+        self._text = (item.id, lines) if _can_be_extended(item) else None
         if isinstance(item, Call):
             self._mark_visited(item)
 
     def _card(self, item: AnyItem) -> Iterator[Line]:
         return self._cards.card(item, self._width(item.thread))
+
+    def _beginning(self, item: AnyItem) -> AnyItem:
+        """Return stray lines without those that are only counted, while more can follow: the count is written last."""
+        is_stray = isinstance(item, TextItem) and item.speaker is Speaker.STRAY
+        if not isinstance(item, TextItem) or not is_stray or self._is_ending or self._remaining(item.thread):
+            return item
+        return replace(item, text="\n".join(item.text.split("\n", OUTPUT_LINES)[:OUTPUT_LINES]), omitted_characters=0)
 
     def _mark_visited(self, call: Call) -> None:
         """Note that everything inside a call was written with it."""
@@ -143,7 +153,7 @@ class GrowingLines:
         item = self._transcript.item(self._text[0]) if self._text is not None else None
         if item is None or self._text is None:
             return
-        before, now = self._text[1], list(self._card(item))
+        before, now = self._text[1], list(self._card(self._beginning(item)))
         same = next((at for at, (old, new) in enumerate(zip(before, now, strict=False)) if old != new), len(before))
         rest = now[same:]
         if rest and same < len(before) and rest[0].plain.startswith(before[same].plain):
@@ -188,6 +198,10 @@ class GrowingLines:
         while thread is not None and isinstance(call := self._transcript.item(self._calls.get(thread, 0)), Call):
             depth, thread = depth + 1, call.thread
         return depth
+
+
+def _can_be_extended(item: AnyItem) -> bool:
+    return isinstance(item, TextItem) and item.speaker in (Speaker.AGENT, Speaker.STRAY)
 
 
 def _is_settled(item: AnyItem) -> bool:

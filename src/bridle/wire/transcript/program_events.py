@@ -136,9 +136,20 @@ class ProgramItems:
         if event.is_protocol:
             self.failure("broken line", f"{event.reason}\n{event.text}", None, at)
         else:
-            clipped = self._clip(event.text, self._limit)
+            self._stray_line(event.text, at)
+
+    def _stray_line(self, line: str, at: float | None) -> None:
+        """Add a line that is not JSON; one that follows another extends it."""
+        last = self._board.last(None)
+        if not isinstance(last, TextItem) or last.speaker is not Speaker.STRAY:
+            clipped = self._clip(line, self._limit)
             omitted = clipped.omitted_characters
             self._board.put(TextItem, at=at, text=clipped.text, speaker=Speaker.STRAY, omitted_characters=omitted)
+        elif last.omitted_characters:
+            self._board.change(last.id, omitted_characters=last.omitted_characters + len(line) + 1)
+        else:
+            clipped = self._clip(f"{last.text}\n{line}", self._limit)
+            self._board.change(last.id, text=clipped.text, omitted_characters=clipped.omitted_characters)
 
     def _skipped(self, event: Skipped, at: float | None) -> None:
         self.failure("line too long", f"skipped {event.size_bytes} bytes in one line", None, at)

@@ -1,0 +1,76 @@
+"""What showing a conversation costs for each megabyte: of valid events, and of bytes that are not events.
+
+Garbage must not cost much more than events: a log that a broken program filled is still shown at once.
+"""
+
+from __future__ import annotations
+
+import io
+import random
+import time
+from typing import Any
+
+from bench.measure import ROOT, Target
+from bridle.views.terminal.conversation import PlainView
+from bridle.views.terminal.page import DisplayOptions
+from bridle.wire.events.decode import Decoder
+from bridle.wire.mask import Mask
+from bridle.wire.transcript.transcript import Transcript
+
+ROUNDS = 5  # the least of five is steady within a tenth on a machine that does other things as well
+SIZE_BYTES = 4_000_000
+CHUNK_BYTES = 256 * 1024
+VALID = "valid events (recordings)"
+BINARY = ("random bytes", "random bytes in one line", "zero bytes")
+WANTED = 10.0
+
+
+def run() -> dict[str, Any]:
+    """Measure; the result holds rows for a table, targets, and remarks."""
+    least = {name: float("inf") for name in _inputs()}
+    for _ in range(ROUNDS):
+        for name, data in _inputs().items():
+            least[name] = min(least[name], _show(data) / len(data) * 1e6)
+    rows = [
+        {
+            "what": name,
+            "CPU ms/MB": round(seconds * 1000, 1),
+            "MB/s": round(1 / seconds, 1),
+            "x valid": round(seconds / least[VALID], 2),
+        }
+        for name, seconds in least.items()
+    ]
+    targets = [
+        Target(claim=f"{name} against {VALID}", found=least[name] / least[VALID], wanted=WANTED, at_least=False)
+        for name in BINARY
+    ]
+    return {"rows": rows, "targets": targets, "remarks": []}
+
+
+def _inputs() -> dict[str, bytes]:
+    """Return what is shown, the same bytes in every round."""
+    recordings = sorted((ROOT / "tests" / "recordings" / "claude-2.1.197").glob("*.ndjson"))
+    events = b"".join(path.read_bytes() for path in recordings)
+    noise = random.Random(8).randbytes(SIZE_BYTES)  # noqa: S311  # the same bytes in every run, not a secret
+    random_bytes, one_line, zeros = BINARY
+    return {
+        VALID: events * (SIZE_BYTES // len(events) + 1),
+        random_bytes: noise,
+        one_line: noise.replace(b"\n", b"x"),
+        zeros: bytes(SIZE_BYTES),
+        "lines of text": b"npm warn deprecated left-pad@1.0.0: use another package\n" * (SIZE_BYTES // 56),
+    }
+
+
+def _show(data: bytes) -> float:
+    """Return the CPU seconds from the bytes to the lines of the terminal."""
+    began = time.process_time()
+    transcript, decoder = Transcript(), Decoder()
+    for start in range(0, len(data), CHUNK_BYTES):
+        for event in decoder.feed(data[start : start + CHUNK_BYTES]):
+            transcript.add(event)
+    for event in decoder.end():
+        transcript.add(event)
+    transcript.finish()
+    PlainView(transcript, Mask(), DisplayOptions(), io.StringIO()).finish()
+    return time.process_time() - began
