@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from bridle.cli.user_interface.terminal import print_document
 from bridle.errors import UsageError
 from bridle.ground import disk
 
@@ -34,7 +34,7 @@ def command(*, folder: Path, only: str | None, remove: bool, as_json: bool) -> i
     done = [path for path in paths if (_remove if remove else _write)(path)]
     if as_json:
         document = {"folder": str(folder), "removed" if remove else "written": [str(path) for path in done]}
-        click.echo(json.dumps(document))
+        print_document(document)
         return 0
     for path in done:
         click.echo(f"{'removed' if remove else 'wrote'} {path}", err=True)

@@ -143,7 +143,7 @@ def _process_id(args: Arguments) -> str:
 
 def _read_inputs(name: str) -> object:
     try:
-        return codec.parse(disk.read_bounded(Path(name), FILE_LIMIT_BYTES))
+        return codec.parse_input(disk.read_bounded(Path(name), FILE_LIMIT_BYTES))
     except DiskError as error:
         raise UsageError(f"--inputs: {error.message}", remedy=error.remedy) from error
     except codec.BadText as error:

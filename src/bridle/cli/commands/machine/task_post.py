@@ -143,7 +143,7 @@ def _read_json(args: Arguments, name: str, run: Path) -> object:
 
 def _parse(text: bytes | str, name: str) -> object:
     try:
-        return codec.parse(text) if text.strip() else _EMPTY
+        return codec.parse_input(text) if text.strip() else _EMPTY
     except codec.BadText as error:
         raise UsageError(f"{name} is not JSON: {error}") from error
 

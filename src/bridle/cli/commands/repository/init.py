@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from bridle.cli.user_interface.terminal import print_document
 from bridle.errors import AgentError, UsageError
 from bridle.ground.git_folder import repository_top
 
@@ -42,7 +42,7 @@ def command(*, commands: tuple[str, ...], as_json: bool) -> int:
     written = _write(top, existing, checks, found)
     report = _Report(top, checks, found, written, existing, is_repository=repository is not None)
     if as_json:
-        click.echo(json.dumps(report.document()))
+        print_document(report.document())
     for line in report.lines():
         click.echo(line, err=True)
     return 0

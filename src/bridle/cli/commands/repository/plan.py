@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -47,7 +46,7 @@ def command(
     agent cannot ask.
     """
     from bridle.cli.user_interface.plan_dialogue import Planner
-    from bridle.cli.user_interface.terminal import say
+    from bridle.cli.user_interface.terminal import print_document, say
     from bridle.ground.home import bridle_home
     from bridle.loop.settings.bridle_toml import load_settings
 
@@ -67,7 +66,7 @@ def command(
     if planner.cost_usd:
         say(f"cost: {planner.cost_usd:.4f} USD")
     if as_json:
-        click.echo(json.dumps(planner.document(), ensure_ascii=False))
+        print_document(planner.document())
     return code
 
 

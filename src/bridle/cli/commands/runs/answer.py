@@ -48,6 +48,7 @@ def command(
     from bridle.engine import inbox
     from bridle.engine.hooks.find_hooks import ON_TASK_COMPLETE
     from bridle.journal.stores.file_store import FileStore
+    from bridle.wire.events.surrogates import replace_surrogates
 
     if lists or effect is None:
         folder = chosen_run(effect or "last", runs_dir)
@@ -59,7 +60,8 @@ def command(
     folder = chosen_run(run, runs_dir)
     store = FileStore(folder)
     effect_id = _effect_id(store, effect)
-    answered = inbox.answer(store, effect_id, text, approved=approved)
+    said = None if text is None else replace_surrogates(text)  # an argument that is not UTF-8
+    answered = inbox.answer(store, effect_id, said, approved=approved)
     if answered.resolution is not None and not no_hooks:
         fire_hooks_of_run(folder, ON_TASK_COMPLETE, answered.resolution.data)
     return _continue(store, effect_id, answered.value, resume=resume, with_hooks=not no_hooks, as_json=as_json)

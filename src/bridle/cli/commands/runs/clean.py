@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from pathlib import Path
@@ -31,7 +30,7 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
     Removes files in .ralph/logs, run folders with their worktrees and snapshots, and the plugin's session files that
     are bound to no run. Keeps branches, commits and everything else, and every run that is running.
     """
-    from bridle.cli.user_interface.terminal import runs_here, top_of
+    from bridle.cli.user_interface.terminal import print_document, runs_here, top_of
     from bridle.ground import clock
     from bridle.ground.home import bridle_home
     from bridle.hosts.sessions import expired_sessions
@@ -63,7 +62,7 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
     if not dry_run:
         expired_sessions.remove_records(os.environ)
     if as_json:
-        click.echo(json.dumps(document))
+        print_document(document)
     return 0
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 
@@ -17,7 +15,7 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
     import asyncio
 
     from bridle.cli.user_interface import loop_runs
-    from bridle.cli.user_interface.terminal import say
+    from bridle.cli.user_interface.terminal import print_document, say
     from bridle.errors import UsageError
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop import user_messages
@@ -43,6 +41,6 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
     if resume:
         return asyncio.run(loop_runs.drive_to_receipt(folder, as_json=as_json))
     if as_json:
-        click.echo(json.dumps({"run": folder.name, "retry": title}))
+        print_document({"run": folder.name, "retry": title})
     say(f"{title!r} will be tried again; continue with: bridle resume {folder.name}")
     return 0

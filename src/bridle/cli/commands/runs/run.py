@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import shlex
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridle.cli.user_interface.terminal import limit_options
+from bridle.cli.user_interface.terminal import limit_options, print_document
 from bridle.errors import AgentError
 
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ def _show_first_iteration(run_request: RunRequest, *, as_json: bool) -> int:
             "command": list(command_line),
             "limits": run_request.settings.limits.as_json(),
         }
-        click.echo(json.dumps(document, ensure_ascii=False, default=str))
+        print_document(document)
         return 0
     click.echo(prompt.text)
     click.echo(f"The command that receives this prompt:\n\n{shlex.join(command_line)}")
