@@ -263,3 +263,22 @@ def test_what_an_agent_said_beside_its_log_may_come_from_a_pipe(tmp_path: Path) 
         filled.kill()
         filled.wait()
     assert json.loads(done.stdout)["error"] == "it broke"
+
+
+def test_names_that_are_not_utf8_are_printed_with_replacement_characters(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/caf\xe9"
+    written = subprocess.run(
+        [str(BRIDLE), "shim", folder, "--json"], capture_output=True, timeout=LIMIT_SECONDS, check=True
+    )
+    assert json.loads(written.stdout)["folder"] == f"{tmp_path}/caf\ufffd"
+    refused = subprocess.run(
+        [str(BRIDLE), "inspect", folder + b"/gone", "--json"], capture_output=True, timeout=LIMIT_SECONDS, check=False
+    )
+    assert json.loads(refused.stderr)["message"].startswith(f"cannot read {tmp_path}/caf\ufffd/gone")
+    run = subprocess.run(
+        [str(BRIDLE), "task:post", folder, "e", "--status", "ok", "--value-inline", "1", "--json"],
+        capture_output=True,
+        timeout=LIMIT_SECONDS,
+        check=False,
+    )
+    assert "\ufffd" in json.loads(run.stderr)["message"]

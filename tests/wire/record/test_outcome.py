@@ -109,6 +109,12 @@ def test_a_run_that_bridle_interrupted_has_not_succeeded() -> None:
     assert (document["error"], document["succeeded"], document["run_error"]) == ("interrupted", False, True)
 
 
+def test_stderr_that_only_repeats_the_error_is_no_warning() -> None:
+    missing = result(..., subtype="error_during_execution", is_error=True, errors=["No conversation found"])
+    assert inspected([missing], Ending(exit_code=1, stderr="No conversation found\n"))["warnings"] == []
+    assert inspected([missing], Ending(exit_code=1, stderr="and more"))["warnings"] == ["stderr: and more"]
+
+
 def test_a_session_that_could_not_be_resumed_is_no_fork() -> None:
     missing = result(..., subtype="error_during_execution", is_error=True, session_id="new")
     assert not inspected([missing], Ending(exit_code=1, expected_session="old"))["session_forked"]

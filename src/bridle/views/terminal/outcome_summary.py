@@ -47,7 +47,7 @@ def _facts(record: Record, outcome: Outcome) -> list[str]:
         "denied": ", ".join(record.denied_tools),
         "retries": _count(record.api_retries or None, "retried request"),
         "limits": _joined(record.rate_limit_status, _format_if_known("resets at {} (epoch seconds)", record.resets_at)),
-        "exit code": str(outcome.exit_code),
+        "exit code": "unknown" if outcome.exit_code is None else str(outcome.exit_code),
     }
     return [_labelled(label, fact) for label, fact in facts.items() if fact]
 

@@ -170,7 +170,8 @@ def _find_problem(record: Record, ending: Ending, rules: Rules) -> _Problem:
         return _Problem("timeout", Category.TIMEOUT, _stderr_warning(stderr))
     if record.failure is not None:
         error, category = stream_error(record.failure, record) if record.failure.is_declared else (None, None)
-        return _Problem(error, category, _stderr_warning(stderr))
+        said = (error or record.failure.text or "").strip()
+        return _Problem(error, category, () if stderr.strip() == said else _stderr_warning(stderr))
     doubted = find_doubt(record, background=rules.background_heuristic) if rules.hang_heuristic else None
     if doubted is not None:
         return _Problem(None, doubted[0], (doubted[1], *_stderr_warning(stderr)))

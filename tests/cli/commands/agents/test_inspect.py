@@ -152,6 +152,7 @@ def test_a_log_whose_end_bridle_did_not_see_is_interrupted_in_words_and_in_json(
     assert (found["error"], found["error_category"]) == ("interrupted, or not ended yet", "process")
     assert (found["run_error"], found["succeeded"], found["exit_code"]) == (True, False, None)
     assert inspect(str(log)).stdout.startswith(b"failed (process): interrupted, or not ended yet\n")
+    assert b"\nexit code unknown\n" in inspect(str(log)).stdout
     whole = document(str(kept_log(tmp_path, GOOD, **meta)))
     assert (whole["error"], whole["succeeded_cleanly"], whole["exit_code"]) == (None, True, 0)
 
