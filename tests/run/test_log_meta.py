@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,8 @@ START = StartMeta(
     mode="coder",
     task="t",
     purpose="p",
+    driver="D",
+    driver_seconds=2.5,
     attempt=1,
     auth="login",
     permission_mode="default",
@@ -66,6 +69,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         mode="coder",
         purpose="p",
         pid=1,
+        driver="D",
+        driver_seconds=2.5,
+        seconds=1.0,
         is_ended=True,
         ending=Ending(
             exit_code=3,
@@ -78,6 +84,23 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         rules=Rules(policy=Policy.LENIENT, hang_heuristic=False, denials_fail=False),
         stderr=tmp_path / "a.b.stderr",
     )
+
+
+@pytest.mark.parametrize(
+    ("times", "seconds"), [("12 40\n300 2500\n", 2.5), ("", 0.0), ("12 x\n", 0.0), ("1 1\n" * 1000 + "9 7000\n", 7.0)]
+)
+def test_an_agent_whose_bridle_was_killed_ran_until_it_printed_last(tmp_path: Path, times: str, seconds: float) -> None:
+    log = tmp_path / "a.ndjson"
+    write_meta(beside(log, ".meta.json"), START)
+    assert read_meta(log).seconds == 0
+    beside(log, ".times").write_text(times)
+    assert read_meta(log).seconds == seconds
+
+
+def test_a_pipe_in_the_place_of_the_times_is_not_waited_for(tmp_path: Path) -> None:
+    write_meta(tmp_path / "a.meta.json", START)
+    os.mkfifo(tmp_path / "a.times")
+    assert read_meta(tmp_path / "a.ndjson").seconds == 0
 
 
 def test_a_lost_run_keeps_its_start_and_has_no_exit_code(tmp_path: Path) -> None:

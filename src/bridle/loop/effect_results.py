@@ -31,11 +31,20 @@ TIMED_OUT = -1
 PROMPT_WAS_READ = (OK, QUESTION)
 
 
-class Clock(msgspec.Struct, frozen=True, kw_only=True):
-    """When the driver of an effect began, and when the effect was finished (ISO 8601)."""
+class Clock(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """When the driver of an effect began and when the effect was finished, by the system clock and by steady seconds.
+
+    Only the seconds count, since a system clock can be set. Runs of earlier versions have none.
+    """
 
     since: str
     until: str
+    driver: str | None = None
+    """The driver's id."""
+    seconds: float | None = None
+    """How long the driver had run when the effect was finished."""
+    earlier: dict[str, float] = {}
+    """How long earlier drivers ran, by id, as far as no result recorded it."""
 
 
 class Result(JsonRecord, frozen=True, kw_only=True):
@@ -137,6 +146,8 @@ class ChecksResult(CopyResult, frozen=True, kw_only=True):
 class WorkResult(CopyResult, frozen=True, kw_only=True):
     """The outcome of one agent iteration."""
 
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"clock", "head", "known_cost_usd", "wasted_usd"})
+
     ending: str = OK
     message: str = msgspec.field(name="said", default="")
     """Why the agent ended that way."""
@@ -153,7 +164,12 @@ class WorkResult(CopyResult, frozen=True, kw_only=True):
     """The snapshot that was taken before the iteration."""
     denials: tuple[str, ...] = ()
     """Tool calls that were refused."""
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
+    """None where the cost of an agent is not known."""
+    known_cost_usd: float = 0.0
+    """The known part of an unknown cost."""
+    wasted_usd: float = 0.0
+    """The part of the known cost that attempts had which crashed or were interrupted."""
     input_tokens: int = 0
     output_tokens: int = 0
     seconds: float = 0.0
@@ -243,7 +259,10 @@ class LandResult(Result, frozen=True, kw_only=True):
 class SummarizeResult(Result, frozen=True, kw_only=True):
     """What summarizing the progress used."""
 
-    cost_usd: float = 0.0
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"clock", "known_cost_usd"})
+
+    cost_usd: float | None = 0.0
+    known_cost_usd: float = 0.0
     input_tokens: int = 0
     output_tokens: int = 0
     seconds: float = 0.0

@@ -162,9 +162,13 @@ class CommitArgs(TaskArguments[CommitResult], frozen=True, kw_only=True):
 
     kind: ClassVar[str] = COMMIT
     result: ClassVar[type[JsonRecord]] = CommitResult
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"worker", "stands", "known_cost_usd"})  # language: recorded
 
     verdict: str = ""
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
+    """None where it is not known."""
+    known_cost_usd: float = 0.0
+    """The known part of an unknown cost."""
     checks: int = 0
     """How many checks passed."""
     tree: str | None = None
@@ -206,9 +210,13 @@ class MergeArgs(TaskArguments[MergeResult], frozen=True, kw_only=True):
 
     kind: ClassVar[str] = MERGE
     result: ClassVar[type[JsonRecord]] = MergeResult
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"worker", "stands", "known_cost_usd"})  # language: recorded
 
     verdict: str = ""
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
+    """None where it is not known."""
+    known_cost_usd: float = 0.0
+    """The known part of an unknown cost."""
     checks: int = 0
     commit: str = ""
     tip: str = ""
@@ -256,6 +264,11 @@ def title_of(args: Arguments[Any]) -> str | None:
 def work_purpose(run: str, args: WorkArgs) -> str:
     """Return the purpose that the logs of an iteration's agents carry; unique among all runs."""
     return f"{run}/{work_label(args)}"
+
+
+def summary_purpose(run: str, args: SummarizeArgs) -> str:
+    """Return the purpose that the logs of a summary's agents carry; unique among all runs."""
+    return f"{run}/summary {args.iteration}"
 
 
 def work_label(args: WorkArgs) -> str:

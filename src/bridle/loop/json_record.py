@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self, TypeVar
+from functools import cache
+from typing import Any, ClassVar, Self, TypeVar, get_args
 
 import msgspec
 
@@ -36,9 +37,16 @@ class JsonRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_json(cls, document: object) -> Self:
-        """Decode a JSON object; null counts as missing, and so does anything but an object."""
-        fields = document if isinstance(document, Mapping) else {}
-        return decode({key: value for key, value in fields.items() if value is not None}, cls)
+        """Decode a JSON object; null counts as missing where a field cannot be null, as does anything but an object."""
+        fields, nullable = document if isinstance(document, Mapping) else {}, _nullable(cls)
+        return decode({key: value for key, value in fields.items() if value is not None or key in nullable}, cls)
+
+
+@cache
+def _nullable(kind: type[JsonRecord]) -> frozenset[str]:
+    """Return the JSON keys of a record that can be null."""
+    fields = msgspec.structs.fields(kind)
+    return frozenset(field.encode_name for field in fields if type(None) in get_args(field.type))
 
 
 def _with_lists(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from bridle.errors import JournalBroken, UsageError
@@ -16,7 +17,7 @@ from bridle.loop.settings.model import Settings
 PROCESS_ID = "bridle/loop"
 # Raise it when a text changes that the process writes into arguments or the receipt. A replay compares such texts only
 # in runs of the same wording; in others it compares what was decided. Runs of version 0.1.0 have none: 1.
-WORDING = 2
+WORDING = 3
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,11 @@ class RunInputs:
     def has_current_wording(self) -> bool:
         """Return whether this version writes the same texts."""
         return self.wording == WORDING
+
+    @property
+    def workspaces(self) -> tuple[Path, ...]:
+        """The folders in which its agents work and log."""
+        return (Path(self.repository), *(Path(folder) for folder in self.worktrees))
 
     def as_json(self) -> dict[str, Any]:
         """Return the inputs as JSON values, without the addresses of notices, which contain tokens."""

@@ -10,6 +10,7 @@ from bridle.ground.json_fields import JsonFields
 from bridle.journal.format.entries import Entry
 from bridle.journal.stores.store import Store
 from bridle.loop.effect_results import UserMessages
+from bridle.loop.settings.limits import Limits
 
 HINT = "BRIDLE_LOOP_HINT"
 LIMITS = "BRIDLE_LOOP_LIMITS"
@@ -57,11 +58,10 @@ class UserMessageReader:
         self._messages.update((entry.seq, entry) for entry in new if entry.type in (HINT, LIMITS, RETRY))
         return self._messages.values()
 
-    def requested_at(self, label: str) -> str | None:
-        """Return when the pending effect with this label was requested; None where there is none."""
-        return next(
-            (effect.request.recorded_at for effect in self.store.state().pending if effect.label == label), None
-        )
+
+def limits_in_force(store: Store, at_start: Limits) -> Limits:
+    """Return the limits of a run with all changes that the user sent, read by the run or not."""
+    return at_start.changed(UserMessageReader(store).since(0).limits)
 
 
 def send(store: Store, entry_type: str, data: dict[str, Any]) -> None:

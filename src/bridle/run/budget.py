@@ -1,4 +1,8 @@
-"""The budget of a workspace: the cost of its runs so far, and the limits that stop the next one."""
+"""The budget of a workspace: the cost of its agents so far, and the limits that stop the next one.
+
+The file also names the limits of the loop's current run, so that it shows what is in force. The loop enforces those
+itself; a second file records them, so that they are not taken for limits that the user wrote.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from bridle.run.logs import STATE_FOLDER, private_folder
 from bridle.wire.record.record import Record, Tally
 
 LOCK_FILE = "budget.lock"
+RUN_LIMITS_FILE = "run-limits.json"
 # An update takes milliseconds; parallel agents may end at the same moment.
 LOCK_SECONDS = 10.0
 
@@ -38,6 +43,27 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
+class RunLimits:
+    """The limits of the loop's current run, and what the workspace had used when that run began."""
+
+    run: str
+    max_cost_usd: float
+    max_iterations: int
+    cost_usd_before: float = 0.0
+    iterations_before: int = 0
+
+    @property
+    def total_cost_usd(self) -> float:
+        """The limit of the workspace's total cost that follows from it."""
+        return round(self.cost_usd_before + self.max_cost_usd, 6)
+
+    @property
+    def total_iterations(self) -> int:
+        """The limit of the workspace's iterations that follows from it."""
+        return self.iterations_before + self.max_iterations
+
+
+@dataclass(frozen=True, slots=True)
 class Cost:
     """The cost of a run and the source of the figure."""
 
@@ -51,7 +77,7 @@ def budget_file(workspace: Path) -> Path:
 
 
 def read(workspace: Path) -> Budget:
-    """Read the budget of a workspace; without a file it is unlimited."""
+    """Read the budget of a workspace, with the limits that the user wrote; without a file it is unlimited."""
     path = budget_file(workspace)
     document = disk.read_json(path)
     if document is None:
@@ -59,6 +85,10 @@ def read(workspace: Path) -> Budget:
     if not isinstance(document, dict):
         raise DiskError(f"{path} must hold a JSON object", remedy="Repair it, or delete it to reset the budget.")
     cost, max_cost, iterations, max_iterations = (_number(document.get(field.name), path) for field in fields(Budget))
+    of_run = _read_run_limits(workspace)
+    if of_run is not None:
+        max_cost = None if max_cost == of_run.total_cost_usd else max_cost
+        max_iterations = None if max_iterations == of_run.total_iterations else max_iterations
     return Budget(
         total_cost_usd=cost or 0.0,
         max_cost_usd=max_cost,
@@ -78,9 +108,49 @@ def spend(workspace: Path, budget: Budget, cost: Cost) -> Budget:
 
 
 def write(workspace: Path, budget: Budget) -> Budget:
+    """Write the budget of a workspace; where the user wrote no limit, it names that of the current run."""
     private_folder(workspace, STATE_FOLDER)
-    disk.write_json_atomic(budget_file(workspace), asdict(budget))
+    of_run = _read_run_limits(workspace)
+    named = budget
+    if of_run is not None:
+        named = replace(
+            budget,
+            max_cost_usd=of_run.total_cost_usd if budget.max_cost_usd is None else budget.max_cost_usd,
+            max_iterations=of_run.total_iterations if budget.max_iterations is None else budget.max_iterations,
+        )
+    disk.write_json_atomic(budget_file(workspace), asdict(named))
     return budget
+
+
+def name_run_limits(workspace: Path, run: str, *, max_cost_usd: float, max_iterations: int) -> None:
+    """Name the limits of the loop's current run in the budget file."""
+    with hold_lock(workspace):
+        budget, known = read(workspace), _read_run_limits(workspace)
+        limits = RunLimits(run, max_cost_usd, max_iterations, budget.total_cost_usd, budget.iterations)
+        if known is not None and known.run == run:
+            limits = replace(known, max_cost_usd=max_cost_usd, max_iterations=max_iterations)
+        if limits == known:
+            return
+        path = private_folder(workspace, STATE_FOLDER) / RUN_LIMITS_FILE
+        # Without any limits first: a kill between the two writes must not turn the old ones into the user's.
+        disk.write_json_atomic(budget_file(workspace), asdict(budget))
+        disk.write_json_atomic(path, asdict(limits))
+        write(workspace, budget)
+
+
+def _read_run_limits(workspace: Path) -> RunLimits | None:
+    """Read the limits of the current run; None where there are none, or an agent has damaged the file."""
+    fields = JsonFields(disk.read_json(workspace / STATE_FOLDER / RUN_LIMITS_FILE))
+    run, cost, iterations = fields.text("run"), fields.number("max_cost_usd"), fields.number("max_iterations")
+    if run is None or cost is None or iterations is None:
+        return None
+    return RunLimits(
+        run,
+        cost,
+        int(iterations),
+        fields.number("cost_usd_before") or 0.0,
+        int(fields.number("iterations_before") or 0),
+    )
 
 
 def add(workspace: Path, cost: Cost) -> Budget:
@@ -99,8 +169,20 @@ def cost_of(record: Record, agent: str) -> Cost:
     """Return the cost that the agent reported, else the price of its tokens."""
     if record.total_cost_usd is not None:
         return Cost(record.total_cost_usd, "agent")
-    tokens = record.usage if record.usage != Tally() else record.usage_estimate
-    if tokens is None or record.model is None:
+    tokens = record.tokens
+    return Cost(None, None) if tokens == Tally() else _price(record, tokens, agent)
+
+
+def cost_so_far(record: Record, agent: str) -> Cost:
+    """Return the cost of an agent that may have been cut off: nothing where a priced model had not answered yet."""
+    if not record.events:
+        return Cost(0.0, "prices")
+    has_answered = record.results or record.chunks or record.tool_uses
+    return cost_of(record, agent) if has_answered else _price(record, record.tokens, agent)
+
+
+def _price(record: Record, tokens: Tally, agent: str) -> Cost:
+    if record.model is None:
         return Cost(None, None)
     hour = int(JsonFields(record.cache_creation).number("ephemeral_1h_input_tokens") or 0)
     usd = prices.cost_usd(

@@ -21,6 +21,9 @@ LOG_SUFFIX = ".ndjson"
 META_SUFFIX = ".meta.json"
 STDERR_SUFFIX = ".stderr"
 LOST = "interrupted, or not ended yet"  # the error of a run whose end Bridle did not see
+TIMES_SUFFIX = ".times"
+# The last line of a `.times` file: two numbers.
+_LAST_LINE_BYTES = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,8 @@ class StartMeta:
     mode: str
     task: str
     purpose: str | None
+    driver: str | None
+    driver_seconds: float
     attempt: int
     auth: str
     permission_mode: str
@@ -78,6 +83,11 @@ class LogMeta:
     purpose: str | None = None
     pid: int | None = None
     """The Bridle that ran the agent; None where the file is missing."""
+    driver: str | None = None
+    driver_seconds: float = 0.0
+    """How long the driver had run when it started the agent."""
+    seconds: float = 0.0
+    """How long the agent ran; where its Bridle was killed, until it printed last."""
     is_ended: bool = False
     is_lost: bool = False
     """Whether the run is described, but Bridle did not see its end: it was killed, or the run is not over."""
@@ -116,6 +126,9 @@ def read_meta(log: Path) -> LogMeta:
         mode=fields.text("mode"),
         purpose=fields.text("purpose"),
         pid=int(fields.positive("pid") or 0) or None,
+        driver=fields.text("driver"),
+        driver_seconds=fields.positive("driver_seconds") or 0.0,
+        seconds=fields.positive("seconds") or _last_output_seconds(log),
         is_ended="ended" in document,
         is_lost="exit_code" not in document or fields.flag("lost"),
         ending=Ending(
@@ -158,6 +171,20 @@ def read_stderr_end(path: Path) -> str:
 def beside(log: Path, suffix: str) -> Path:
     """Return the path of a file that belongs to a log."""
     return log.parent / (log.name.removesuffix(LOG_SUFFIX) + suffix)
+
+
+def _last_output_seconds(log: Path) -> float:
+    """Return when the agent printed last, after its start; 0 where the file of times does not say so."""
+    try:
+        # O_NONBLOCK: an agent may have put a named pipe there.
+        fd = os.open(beside(log, TIMES_SUFFIX), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            words = os.pread(fd, _LAST_LINE_BYTES, max(0, os.fstat(fd).st_size - _LAST_LINE_BYTES)).split()
+        finally:
+            os.close(fd)
+    except OSError:
+        return 0.0
+    return int(words[-1]) / 1000 if words and words[-1].isdigit() else 0.0
 
 
 def _read_document(path: Path) -> dict[str, object]:

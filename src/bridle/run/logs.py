@@ -15,12 +15,11 @@ from pathlib import Path
 from bridle.errors import DiskError
 from bridle.ground import clock, disk, ids
 from bridle.ground.git_folder import find_common_folder
-from bridle.run.log_meta import LOG_SUFFIX, META_SUFFIX, STDERR_SUFFIX, beside
+from bridle.run.log_meta import LOG_SUFFIX, META_SUFFIX, STDERR_SUFFIX, TIMES_SUFFIX, beside
 from bridle.run.request import Request
 
 STATE_FOLDER = Path(".ralph") / "state"
 FOLDER = Path(".ralph") / "logs" / "claude"
-TIMES_SUFFIX = ".times"
 _EXCLUDED = (b".ralph/", b".a5c/")
 # Runs of one task that start in the same millisecond get a number; more of them are a mistake.
 _NAMES_TRIED = 1000

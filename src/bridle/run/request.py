@@ -86,6 +86,10 @@ class Request:
     task: str = "ask"
     purpose: str = ""
     """The caller's own key for this run; it is logged, so that the run can be found again."""
+    driver: str | None = None
+    """The driver that starts it."""
+    driver_seconds: float = 0.0
+    """How long that driver has run; logged too, so that its time is known if it is killed."""
     system_prompt: str | None = None
     allowed_tools: tuple[str, ...] | None = None
     """None: those of the mode."""

@@ -336,6 +336,8 @@ def _start_meta(
         mode=request.mode,
         task=request.task,
         purpose=request.purpose,
+        driver=request.driver,
+        driver_seconds=round(request.driver_seconds, 3),
         attempt=number,
         auth=command.auth,
         permission_mode=request.permission,

@@ -37,10 +37,14 @@ def format_time(seconds: float) -> str:
         return str(seconds)
 
 
-def format_usd(usd: object) -> str:
-    """Format an amount: to the cent above a dollar, to a hundredth of a cent below."""
-    value = float(usd) if isinstance(usd, (int, float)) else 0.0
-    return f"{value:.2f} USD" if value >= _SMALL_USD else f"{value:.4f} USD"
+def format_usd(usd: float | None, *, known: float = 0.0) -> str:
+    """Format an amount: to the cent above a dollar, to a hundredth of a cent below.
+
+    An amount that is not known is `unknown`, or `at least` the known part of it.
+    """
+    if usd is None:
+        return f"at least {format_usd(known)}" if known else "unknown"
+    return f"{usd:.2f} USD" if usd >= _SMALL_USD else f"{usd:.4f} USD"
 
 
 def format_count(number: int, noun: str) -> str:

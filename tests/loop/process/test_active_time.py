@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from bridle.ground import clock
 from bridle.loop import effects as effects_module
 from bridle.loop.control import time_used
+from bridle.loop.control.current_state import replay_receipt
 from bridle.loop.effect_results import Clock
 from bridle.loop.performers.earlier_attempts import InterruptedWork
 from bridle.loop.process.active_time import ActiveTime
-from bridle.loop.process.receipt import Receipt
-from bridle.loop.settings.limits import Limits
 from tests.loop.fixtures.run_on_engine import RunOnEngine
-
-HOUR = Limits(max_seconds=3600.0)
 
 
 def effect(since: str, until: str) -> Clock:
@@ -58,49 +54,66 @@ def test_no_time_is_counted_twice(pairs: list[tuple[int, int]]) -> None:
     assert 0 <= seconds(*effects) <= 59 * 60
 
 
+def test_the_seconds_of_a_driver_count_and_its_readings_of_the_system_clock_do_not() -> None:
+    backwards, forwards = effect("14T10:00:00", "11T10:00:00"), effect("14T10:00:00", "17T10:00:00")
+    first, second = replace(backwards, driver="A", seconds=5.0), replace(forwards, driver="A", seconds=9.0)
+    assert seconds(first, second) == seconds(second, first) == 9
+    assert seconds(first, replace(backwards, driver="B", seconds=2.0)) == 7
+
+
+def test_a_later_driver_records_the_time_of_those_before_it_once() -> None:
+    first = replace(effect("14T09:00:00", "14T09:00:10"), driver="A", seconds=10.0)
+    later = replace(effect("14T10:00:00", "14T10:00:00"), driver="C", seconds=1.0, earlier={"A": 25.0, "B": 7.0})
+    assert seconds(first, later) == 33
+    assert seconds(first, later, replace(later, seconds=2.0, earlier={})) == 34
+    assert seconds(first, *(replace(later, seconds=float(n)) for n in range(5))) == 36
+
+
+def test_a_run_of_an_earlier_version_goes_on_counting() -> None:
+    old = effect("14T10:00:00", "14T10:30:00")
+    new = replace(effect("15T10:00:00", "15T11:00:00"), driver="A", seconds=60.0)
+    assert seconds(old, new) == 1860
+
+
+def used(run: RunOnEngine, interrupted: InterruptedWork) -> float:
+    earlier = time_used.earlier_drivers(run.store.state(), interrupted)
+    return time_used.seconds_used(replay_receipt(run.store), earlier)
+
+
 def test_a_driver_that_ends_during_an_effect_has_used_its_time(tmp_path: Path) -> None:
-    run = RunOnEngine(tmp_path, "# One\n\n## One\nCheck: `false`\n", max_seconds=3600.0)
-    began = run.now
+    run = RunOnEngine(tmp_path, "# One\n\n## One\nCheck: `false`\n")
+    before = used(run, InterruptedWork())
     assert run.arguments_of(effects_module.CHECK)
-    run.now += timedelta(minutes=30)
-    time_used.end(run.store, began, run.now)  # interrupted at the first check
-    run.now += timedelta(hours=9)
-    assert time_used.seconds_left(run.store, Receipt.from_json(run.receipt()), HOUR, InterruptedWork()) == 1800
-    since = time_used.begin(run.store, run.now, InterruptedWork())
-    assert run.now - since == timedelta(minutes=30)
-    run.now += timedelta(minutes=10)
-    time_used.end(run.store, since, run.now)  # and once more
-    run.now += timedelta(hours=9)
-    assert time_used.seconds_left(run.store, Receipt.from_json(run.receipt()), HOUR, InterruptedWork()) == 1200
-    run.driver = clock.iso(time_used.begin(run.store, run.now, InterruptedWork()))
-    run.now += timedelta(minutes=5)
-    run.post_checks(1)
-    assert run.receipt()["seconds"] == 45 * 60
-    assert time_used.begin(run.store, run.now, InterruptedWork()) == run.now
-    assert time_used.seconds_left(run.store, Receipt.from_json(run.receipt()), HOUR, InterruptedWork()) == 15 * 60
+    with time_used.counted(run.store, {}) as first:
+        pass
+    notes = [entry.data for entry in run.store.state().notes if entry.type == time_used.DRIVEN]
+    assert [note["driver"] for note in notes] == [first.driver]
+    assert used(run, InterruptedWork()) == before + float(str(notes[0]["seconds"]))
 
 
-def test_a_driver_that_was_killed_has_used_the_time_up_to_its_agents_last_sign_of_life(tmp_path: Path) -> None:
-    run = RunOnEngine(tmp_path, "# One\n\n## One\nCheck: `false`\n", max_seconds=3600.0)
-    began, minute = run.now, timedelta(minutes=1)
+def note(run: RunOnEngine, **data: object) -> None:
+    with run.store.write("test") as writer:
+        writer.append(time_used.DRIVEN, data)
+
+
+def test_every_interrupted_driver_counts_until_a_result_has_recorded_it(tmp_path: Path) -> None:
+    run = RunOnEngine(tmp_path, "# One\n\n## One\nCheck: `false`\n")
     assert run.arguments_of(effects_module.CHECK)
-
-    def killed(*spans: tuple[int, int]) -> InterruptedWork:
-        return InterruptedWork(0.0, [(began + first * minute, began + last * minute) for first, last in spans])
-
-    def left(cut_off: InterruptedWork) -> float:
-        return time_used.seconds_left(run.store, Receipt.from_json(run.receipt()), HOUR, cut_off) / 60
-
-    assert left(killed((1, 6), (100, 110))) == 45
-    assert left(killed((1, 6), (2, 8))) == 53  # two workers at once
-    run.now += 200 * minute
-    since = time_used.begin(run.store, run.now, killed((1, 6), (100, 110)))
-    assert run.now - since == 15 * minute
-    run.now += 5 * minute
-    time_used.end(run.store, since, run.now)  # its note speaks for those who were killed before it
-    assert left(killed((1, 6), (100, 110), (201, 204))) == 40
-    assert left(killed((1, 6), (100, 110), (201, 204), (300, 310))) == 30
-    run.driver = clock.iso(time_used.begin(run.store, run.now, killed((1, 6), (100, 110))))
+    note(run, driver="A", seconds=30.0)
+    assert used(run, InterruptedWork()) == 30
+    note(run, driver="B", seconds=10.0)
+    killed = InterruptedWork(drivers={"A": 12.0, "K": 5.0})
+    assert used(run, killed) == 45
+    run.clock = {"driver": "C", "seconds": 1.0, "earlier": time_used.earlier_drivers(run.store.state(), killed)}
     run.post_checks(1)
-    assert run.receipt()["seconds"] == 20 * 60
-    assert left(killed()) == 40
+    assert run.arguments_of(effects_module.WORK)
+    assert used(run, InterruptedWork()) == used(run, killed) == 46
+    assert used(run, InterruptedWork(drivers={"C": 4.0})) == 49
+
+
+def test_a_note_of_an_earlier_version_has_only_readings_of_the_system_clock(tmp_path: Path) -> None:
+    run = RunOnEngine(tmp_path, "# One\n\n## One\nCheck: `false`\n")
+    assert run.arguments_of(effects_module.CHECK)
+    note(run, since="2026-11-14T10:10:00.000Z", until="2026-11-14T10:40:00.000Z")
+    note(run, since="2026-11-14T17:30:00.000Z", until="2026-11-14T18:10:00.000Z")  # it includes the one before
+    assert used(run, InterruptedWork()) == 40 * 60

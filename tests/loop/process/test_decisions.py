@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from bridle.cli.user_interface.loop_runs import EXIT_CODES
 from bridle.loop.control.runs import final_status
-from bridle.loop.effect_results import CheckResult, SummarizeResult
+from bridle.loop.effect_results import CheckResult, SummarizeResult, WorkResult
 from bridle.loop.plan.model import Plan
 from bridle.loop.process import decisions
+from bridle.loop.process.active_time import ActiveTime
 from bridle.loop.process.limit_checks import expected_cost, limit_reached
-from bridle.loop.process.receipt import build_receipt, verdict
+from bridle.loop.process.receipt import Receipt, build_receipt, verdict
 from bridle.loop.process.task_state import ACCEPTED, VERIFIED, RunState, TaskState, Usage, Verdict
 from bridle.loop.run_inputs import RunInputs
 from bridle.loop.settings.limits import Limits
@@ -194,18 +195,23 @@ def test_a_bound_of_time_is_shown_in_the_largest_whole_unit(seconds: float, word
 def test_the_whole_is_as_bad_as_its_worst_task(verdicts: tuple[Verdict, ...], word: str, code: int) -> None:
     book = ledger(*(TaskState(str(n), verdict=one) for n, one in enumerate(verdicts)))
     assert verdict(list(book.tasks.values())) == word
-    assert EXIT_CODES[final_status(build_receipt(INPUTS, book, Limits(), seconds=1))] == code
+    assert EXIT_CODES[final_status(build_receipt(INPUTS, book, Limits(), time=ActiveTime()))] == code
 
 
 def test_a_receipt_adds_up_what_was_spent_and_what_of_it_was_wasted() -> None:
     book = ledger(
         TaskState(
-            "a", verdict=DONE, commit="c1", usage=Usage(0.5, 10, 1, 2.0), verified_usd=0.375, checks=(result("t", 0),)
+            "a",
+            verdict=DONE,
+            commit="c1",
+            usage=Usage(0.5, 0, 10, 1, 2.0),
+            verified=Usage(0.375),
+            checks=(result("t", 0),),
         ),
-        TaskState("b", verdict=FAILED, usage=Usage(0.25, 5, 2, 1.0)),
+        TaskState("b", verdict=FAILED, usage=Usage(0.25, 0, 5, 2, 1.0)),
     )
-    book.overhead.add(SummarizeResult.from_json({"cost_usd": 0.125, "input_tokens": 1, "seconds": None}))
-    document = build_receipt(INPUTS, book, Limits(), seconds=9.5).as_json()
+    book.overhead.add(Usage.of(SummarizeResult.from_json({"cost_usd": 0.125, "input_tokens": 1, "seconds": None})))
+    document = build_receipt(INPUTS, book, Limits(), time=ActiveTime()).as_json()
     assert (document["cost_usd"], document["verified_usd"], document["wasted_usd"]) == (0.875, 0.375, 0.5)
     assert [task["wasted_usd"] for task in document["tasks"]] == [0.125, 0.25]
     assert (document["input_tokens"], document["output_tokens"]) == (16, 3)
@@ -217,15 +223,32 @@ def test_a_receipt_adds_up_what_was_spent_and_what_of_it_was_wasted() -> None:
     assert "effect" not in document["tasks"][0]
 
 
+def test_a_sum_with_an_unknown_part_is_unknown_and_its_known_part_is_beside_it() -> None:
+    unknown = Usage.of(WorkResult.from_json({"cost_usd": None, "known_cost_usd": 0.25}))
+    book = ledger(
+        TaskState("a", verdict=DONE, usage=Usage(0.5), verified=Usage(0.5)),
+        TaskState("b", verdict=DONE, usage=unknown, verified=unknown),
+        TaskState("c", verdict=FAILED, usage=Usage(0.125)),
+    )
+    document = build_receipt(INPUTS, book, Limits(), time=ActiveTime()).as_json()
+    assert (document["cost_usd"], document["known_cost_usd"]) == (None, 0.875)
+    assert (document["verified_usd"], document["wasted_usd"]) == (None, 0.125)
+    costs = [(task["cost_usd"], task["known_cost_usd"], task["wasted_usd"]) for task in document["tasks"]]
+    assert costs == [(0.5, 0.5, 0.0), (None, 0.25, 0.0), (0.125, 0.125, 0.125)]
+    assert Receipt.from_json(document).as_json() == document
+
+
 @given(st.lists(st.tuples(st.sampled_from(VERDICTS), st.integers(0, 1000)), min_size=1))
 def test_verified_and_wasted_work_are_the_whole_cost(tasks: list[tuple[Verdict, int]]) -> None:
     book = ledger(
         *(
-            TaskState(str(n), verdict=v, usage=Usage(cents / 100), verified_usd=cents / 200 if v in VERIFIED else 0.0)
+            TaskState(
+                str(n), verdict=v, usage=Usage(cents / 100), verified=Usage(cents / 200 if v in VERIFIED else 0.0)
+            )
             for n, (v, cents) in enumerate(tasks)
         )
     )
-    document = build_receipt(INPUTS, book, Limits(), seconds=0).as_json()
+    document = build_receipt(INPUTS, book, Limits(), time=ActiveTime()).as_json()
     assert document["wasted_usd"] + document["verified_usd"] == pytest.approx(document["cost_usd"])
     worth = sum(task["cost_usd"] - task["wasted_usd"] for task in document["tasks"] if task["verdict"] in VERIFIED)
     assert document["verified_usd"] == pytest.approx(worth)

@@ -15,6 +15,7 @@ from bridle.errors import UsageError
 from bridle.ground.threads import in_thread
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import Verdict
+from bridle.views.format_amounts import format_usd
 from bridle.views.terminal.receipt import headline
 
 if TYPE_CHECKING:
@@ -60,8 +61,9 @@ def notification(receipt: Receipt, reason: str) -> tuple[str, str]:
     """Return the title and the text of the notification."""
     tasks = [f"{task.title}: {task.verdict}" for task in receipt.tasks]
     listed = tasks[:_TASKS] + ([f"… and {len(tasks) - _TASKS} more"] if len(tasks) > _TASKS else [])
+    cost = f"cost: {format_usd(receipt.cost_usd, known=receipt.known_cost_usd)}"
     resume = [] if receipt.verdict == Verdict.DONE else [f"continue: {receipt.resume}"]
-    return f"Bridle: {headline(receipt, reason)}", "\n".join([*listed, *resume])
+    return f"Bridle: {headline(receipt, reason)}", "\n".join([*listed, cost, *resume])
 
 
 def _send(address: str, title: str, body: str) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from bridle.cli.user_interface.keyboard import keys
 from bridle.cli.user_interface.terminal import is_terminal
 from bridle.errors import Error
-from bridle.ground import clock
+from bridle.ground.clock import SteadyClock
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import pending_waits
 from bridle.loop.process.receipt import Receipt
@@ -124,7 +124,8 @@ class LiveDisplay:
 
     def __init__(self, run: Path, folders: tuple[Path, ...], inputs: RunInputs, mask: Mask) -> None:
         self._store = FileStore(run)
-        self._screen = RunScreen(*folders, mask=mask, began_seconds=clock.now().timestamp(), price=_price)
+        self._clock = SteadyClock()
+        self._screen = RunScreen(*folders, mask=mask, began_seconds=self._clock.now().timestamp(), price=_price)
         self._printer = RunPrinter(
             tuple(task.title for task in inputs.plan.tasks),
             *folders,
@@ -146,14 +147,14 @@ class LiveDisplay:
 
     def watch(self, progress: Progress) -> None:
         """Show a progress event."""
-        self._screen.add_progress(progress, now=clock.now().timestamp())
+        self._screen.add_progress(progress, now=self._clock.now().timestamp())
         if not isinstance(progress, AgentPrinted):
             self._printer.print(progress)
 
     def show_receipt(self, receipt: Receipt) -> None:
         """Show the present state of the run."""
         if not self._has_receipt:
-            self._screen.set_elapsed(receipt.seconds, now=clock.now().timestamp())
+            self._screen.set_elapsed(receipt.seconds, now=self._clock.now().timestamp())
             self._has_receipt = True
         with suppress(Error):  # the driver meets the same error and reports it
             self._screen.set_receipt(receipt, pending_waits.current(self._store))
@@ -187,7 +188,7 @@ class LiveDisplay:
         if self._live is None or self._console is None:
             return
         width, height = self._console.size
-        lines = self._screen.lines(now=clock.now().timestamp(), width=width - 1, height=height - 2)
+        lines = self._screen.lines(now=self._clock.now().timestamp(), width=width - 1, height=height - 2)
         self._live.update(to_rich_text(lines), refresh=True)
 
     def _press(self, key: str) -> None:

@@ -10,6 +10,7 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,11 @@ from bridle.engine.iterate.iteration_report import COMPLETED, FAILED, HALTED, NO
 from bridle.engine.process.effects import AGENT, BREAKPOINT, SKILL, SLEEP
 from bridle.errors import EffectResolved, Error, LockHeld, RunError, UsageError
 from bridle.ground import clock
+from bridle.ground.clock import SteadyClock
 from bridle.ground.descendants import census
 from bridle.ground.lock import FileLock, Holder
 from bridle.ground.threads import in_thread, wait_uncancelled
+from bridle.journal.format.state import State
 from bridle.journal.stores.store import Store
 from bridle.wire.mask import Mask, secret_values
 
@@ -128,8 +131,9 @@ class Driver:
         self._folder, self._options, self._on_process_state = folder, options, on_process_state
         self._open_store = open_store
         self._store = open_store()
+        self._clock = SteadyClock()
         # A separate store, since it is used on another thread.
-        self._engine = Engine(open_store(), folder, hooks, attempt_of=self._attempt_of)
+        self._engine = Engine(open_store(), folder, hooks, attempt_of=self._attempt_of, now=lambda: self._clock.now())
         self._worktrees = AgentWorktrees(hooks.repository, environment, self._say)
         standard: dict[str, Performer] = dict.fromkeys(AGENT_KINDS, AgentPerformer(options.agents, self._worktrees))
         standard |= dict.fromkeys(COMMAND_KINDS, CommandPerformer())
@@ -159,6 +163,7 @@ class Driver:
             lock.hold_until_agents_end()
             state = self._open_store().state()  # of a separate store, which is not kept
             self._attempts = effect_attempts.read(state)
+            self._clock = SteadyClock(not_before=_last_sleep_request(state))
             if lock.predecessor is not None:
                 self._say(f"the last driver of this run (process {lock.predecessor.pid}) was killed; continuing")
                 await self._worktrees.sweep({effect.effect_id for effect in state.resolved})
@@ -319,10 +324,10 @@ class Driver:
         while clock.monotonic() < deadline:
             limit = min(POLL_SECONDS, max(0.0, deadline - clock.monotonic()))
             if until_ms is not None:
-                limit = min(limit, max(0.0, until_ms / 1000 - clock.now().timestamp()))
+                limit = min(limit, max(0.0, until_ms / 1000 - self._clock.now().timestamp()))
             if await self._effects.wait(limit) or self._version() != version:
                 return True
-            if until_ms is not None and clock.now().timestamp() * 1000 >= until_ms:
+            if until_ms is not None and self._clock.now().timestamp() * 1000 >= until_ms:
                 return True
         return False
 
@@ -372,6 +377,12 @@ def find_driver(folder: Path) -> Holder | None:
     """Return the process that drives a run; None without one, or while the children of a killed one are stopped."""
     holder = FileLock.holder_of(folder / LOCK_FILE)
     return holder if holder is not None and census.is_alive(holder.pid) else None
+
+
+def _last_sleep_request(state: State) -> datetime | None:
+    """Return when the last pending sleep was requested; a sleep takes no longer than it was to take then."""
+    requests = [effect.request.recorded_at for effect in state.pending if effect.kind == SLEEP]
+    return max(map(datetime.fromisoformat, requests), default=None)
 
 
 def _runs_in_parallel(report: Iteration, action: Action) -> bool:

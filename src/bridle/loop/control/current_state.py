@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -18,9 +19,14 @@ from bridle.engine.replay.replay import Replay
 from bridle.ground import clock, ids
 from bridle.journal.format.entries import Effect
 from bridle.journal.stores.file_store import FileStore
-from bridle.loop.control import pauses, pending_waits
-from bridle.loop.process.receipt import Receipt
+from bridle.loop.control import pauses, pending_waits, time_used
+from bridle.loop.performers.earlier_attempts import InterruptedWork, interrupted_work
+from bridle.loop.process.receipt import Receipt, TaskReceipt
+from bridle.loop.process.task_state import Usage
 from bridle.loop.run_inputs import PROCESS_ID, read_inputs
+from bridle.loop.user_messages import limits_in_force
+
+R = TypeVar("R", Receipt, TaskReceipt)
 
 
 def read_receipt(run: Path) -> Receipt:
@@ -29,14 +35,51 @@ def read_receipt(run: Path) -> Receipt:
     return complete_receipt(replay_receipt(store), store)
 
 
-def complete_receipt(receipt: Receipt, store: FileStore) -> Receipt:
-    """Return a receipt with what its process does not know: ids of questions, and what the run waits for."""
-    paused = pauses.pending_pause(store)
+def complete_receipt(receipt: Receipt, store: FileStore, interrupted: InterruptedWork | None = None) -> Receipt:
+    """Return a receipt with what its process does not know.
+
+    That is what iterations without a result have used, the limits in force, ids of questions, and what the run waits
+    for.
+    """
+    inputs, state, paused = read_inputs(store), store.state(), pauses.pending_pause(store)
+    interrupted = interrupted or interrupted_work(store, inputs.workspaces)
+    seconds = time_used.seconds_used(receipt, time_used.earlier_drivers(state, interrupted))
     return msgspec.structs.replace(
-        with_effect_ids(receipt, store.state().pending),
+        with_effect_ids(with_interrupted(receipt, interrupted), state.pending),
+        seconds=round(seconds, 3),
+        limits=limits_in_force(store, inputs.settings.limits),
         stopped=None if paused is None else paused.reason,
         waiting=pending_waits.current(store),
     )
+
+
+def with_interrupted(receipt: Receipt, interrupted: InterruptedWork) -> Receipt:
+    """Add what interrupted iterations have used; all of it is wasted so far."""
+    if not interrupted.effects:
+        return receipt
+    tasks = tuple(_with_task_usage(task, interrupted.usage_of(task.title)) for task in receipt.tasks)
+    return _plus(msgspec.structs.replace(receipt, tasks=tasks), interrupted.usage)
+
+
+def _with_task_usage(task: TaskReceipt, usage: Usage) -> TaskReceipt:
+    return msgspec.structs.replace(_plus(task, usage), seconds=round(task.seconds + usage.seconds, 3))
+
+
+def _plus(receipt: R, usage: Usage) -> R:
+    """Add costs and tokens."""
+    cost = usage.total_cost_usd
+    return msgspec.structs.replace(
+        receipt,
+        cost_usd=_sum(receipt.cost_usd, cost),
+        known_cost_usd=round(receipt.known_cost_usd + usage.cost_usd, 6),
+        wasted_usd=_sum(receipt.wasted_usd, cost),
+        input_tokens=receipt.input_tokens + usage.input_tokens,
+        output_tokens=receipt.output_tokens + usage.output_tokens,
+    )
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else round(one + other, 6)
 
 
 def with_effect_ids(receipt: Receipt, pending: Iterable[Effect]) -> Receipt:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +20,7 @@ from bridle.journal.stores.file_store import FileStore
 from bridle.loop import effects
 from bridle.loop.control import current_state, time_used
 from bridle.loop.control.pauses import deliver_user_messages, pending_pause
+from bridle.loop.performers import shared_budget
 from bridle.loop.performers.earlier_attempts import interrupted_work
 from bridle.loop.performers.engine_adapter import performers
 from bridle.loop.performers.working_copies import Worktrees
@@ -194,12 +195,11 @@ async def drive_loop_run(
         watch=watch,
     )
     context = await with_direnv(context)
-    folders = (context.folder, *(Path(folder) for folder in inputs.worktrees))
-    for folder in folders:
+    for folder in inputs.workspaces:
         for name in await stale_git_locks.clear(folder, among_snapshots=True):
             say(f"removed .git/{name}, which a killed git process had left")
     while True:
-        driven = await _drive_once(store, context, folders, hooks, on_receipt)
+        driven = await _drive_once(store, context, inputs, hooks, on_receipt)
         if isinstance(driven, RunEnd):
             return driven
         if not deliver_user_messages(store):
@@ -207,18 +207,18 @@ async def drive_loop_run(
 
 
 async def _drive_once(
-    store: FileStore, context: RunContext, folders: Sequence[Path], hooks: Hooks, on_receipt: OnReceipt
+    store: FileStore, context: RunContext, inputs: RunInputs, hooks: Hooks, on_receipt: OnReceipt
 ) -> DriveResult | RunEnd:
     """Drive until the run ends, pauses or waits; or end at once where a limit is already reached."""
     run, settings = store.run, context.settings
+    shared_budget.name_limits(context, store)
+    interrupted = interrupted_work(store, inputs.workspaces)
     receipt = await _replayed_receipt(store) if store.state().effects else Receipt()
-    interrupted = interrupted_work(store, folders)
-    limits = settings.limits.changed(UserMessageReader(store).since(0).limits)  # the newest that the user sent
-    left_seconds = time_used.seconds_left(store, receipt, limits, interrupted)
-    overspent = time_used.cost_limit_reached(receipt, limits, interrupted)
+    receipt = current_state.complete_receipt(receipt, store, interrupted)
+    left_seconds = receipt.limits.max_seconds - receipt.seconds
+    overspent = time_used.cost_limit_reached(receipt, interrupted)
     is_over = (left_seconds <= 0 or overspent) and time_used.needs_driver(store)
     if is_over and find_driver(run) is None:  # else the lock's error names the driver that runs already
-        receipt = current_state.complete_receipt(receipt, store)
         return RunEnd(receipt, RunStatus.LIMIT_REACHED, overspent or TIME_IS_OVER)
     options = DriveOptions(
         breakpoints=settings.breakpoints,
@@ -228,7 +228,17 @@ async def _drive_once(
     )
     copies = Worktrees(context, has_worktree=settings.uses_worktrees)
     messages = UserMessageReader(FileStore(run, reuses_view=True))
-    with time_used.counted(store, interrupted) as since:
+    earlier = time_used.earlier_drivers(store.state(), interrupted)
+    limits_sent = UserMessageReader(FileStore(run, reuses_view=True))
+
+    def show(receipt: Receipt) -> None:
+        """Show a receipt with what earlier drivers used, and the limits in force."""
+        receipt = current_state.with_interrupted(receipt, interrupted.only(store.position().pending))
+        limits = settings.limits.changed(limits_sent.since(0).limits)
+        seconds = time_used.seconds_used(receipt, earlier)
+        on_receipt(msgspec.structs.replace(receipt, limits=limits, seconds=round(seconds, 3)))
+
+    with time_used.counted(store, earlier) as time:
         return await Driver(
             lambda: FileStore(run, reuses_view=True),
             run,
@@ -236,8 +246,8 @@ async def _drive_once(
             options,
             environment=context.environment,
             say=context.say,
-            performers=performers(messages, copies, since=clock.iso(since)),
-            on_process_state=on_receipt,
+            performers=performers(messages, copies, time),
+            on_process_state=show,
         ).drive()
 
 
@@ -247,10 +257,9 @@ async def _replayed_receipt(store: FileStore) -> Receipt:
 
 async def _end(store: FileStore, driven: DriveResult) -> RunEnd:
     receipt = driven.process_state or await _replayed_receipt(store)
-    receipt = current_state.with_effect_ids(receipt, store.state().pending)
+    receipt = current_state.complete_receipt(receipt, store)
     paused = pending_pause(store)
     if paused is not None:
-        receipt = msgspec.structs.replace(receipt, stopped=paused.reason)
         return RunEnd(receipt, _PAUSED.get(paused.why, RunStatus.FAILED), paused.reason)
     if driven.status == LIMIT:
         return RunEnd(receipt, RunStatus.LIMIT_REACHED, TIME_IS_OVER)

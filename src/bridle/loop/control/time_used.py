@@ -1,52 +1,44 @@
 """How much time and money a run has left, including what interrupted effects used.
 
-A recorded result accounts for the time before it. A driver that ends during an effect records how long it ran, and the
-next driver counts that as if it had begun earlier. A driver that is killed records nothing; the logs of its agents
-show how long they ran.
+Results record the time of drivers. A driver that ends during an effect records its own time in a note, and the results
+of the next driver repeat it. A driver that is killed records nothing; the logs of its agents show how long it ran.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from bridle.engine.process.effects import SLEEP
 from bridle.errors import LockHeld
 from bridle.ground import clock
+from bridle.ground.json_fields import JsonFields
+from bridle.journal.format.entries import Entry
 from bridle.journal.format.state import State
 from bridle.journal.stores.store import Store
 from bridle.loop import effects, user_messages
+from bridle.loop.performers.driver_time import DriverTime
 from bridle.loop.performers.earlier_attempts import InterruptedWork
 from bridle.loop.process.receipt import Receipt
-from bridle.loop.settings.limits import Limits
 
 DRIVEN = "BRIDLE_LOOP_DRIVEN"
 
 
 @contextmanager
-def counted(store: Store, interrupted: InterruptedWork) -> Iterator[datetime]:
-    """Count the time of a driver, which is given the moment from which it counts."""
-    since, is_counted = begin(store, clock.now(), interrupted), True
+def counted(store: Store, earlier: dict[str, float]) -> Iterator[DriverTime]:
+    """Count the time of a driver, and record it where the driver ends during an effect."""
+    time, is_counted = DriverTime(earlier), True
     try:
-        yield since
+        yield time
     except LockHeld:  # another driver runs: the time is its own
         is_counted = False
         raise
     finally:
-        if is_counted:
-            end(store, since, clock.now())
-
-
-def begin(store: Store, now: datetime, interrupted: InterruptedWork) -> datetime:
-    """Return the moment from which the time of a driver counts that begins now."""
-    return now - unrecorded_time(store.state(), interrupted)
-
-
-def end(store: Store, since: datetime, now: datetime) -> None:
-    """Record the time of a driver that ends during an effect."""
-    if needs_driver(store):
-        user_messages.send(store, DRIVEN, {"since": clock.iso(since), "until": clock.iso(now)})
+        if is_counted and needs_driver(store):
+            until = clock.iso(clock.now())
+            data = {"since": time.since, "until": until, "driver": time.driver, "seconds": time.seconds}
+            user_messages.send(store, DRIVEN, data)
 
 
 def needs_driver(store: Store) -> bool:
@@ -54,37 +46,46 @@ def needs_driver(store: Store) -> bool:
     return any(effect.kind in (*effects.PERFORMED, SLEEP) for effect in store.position().pending.values())
 
 
-def seconds_left(store: Store, receipt: Receipt, limits: Limits, interrupted: InterruptedWork) -> float:
-    """Return how much longer a run may be driven."""
-    return limits.max_seconds - receipt.seconds - unrecorded_time(store.state(), interrupted).total_seconds()
+def earlier_drivers(state: State, interrupted: InterruptedWork) -> dict[str, float]:
+    """Return the seconds of drivers that may have run longer than results recorded, by id."""
+    ended = [effect.resolution for effect in state.resolved if effect.kind in effects.PERFORMED and effect.resolution]
+    last = max((entry.seq for entry in ended), default=0)
+    drivers = dict(interrupted.drivers)
+    for entry in state.notes:
+        if entry.type == DRIVEN and entry.seq > last:
+            driver, seconds = _driven(entry, ended)
+            drivers[driver] = max(drivers.get(driver, 0.0), seconds)
+    return drivers
 
 
-def cost_limit_reached(receipt: Receipt, limits: Limits, interrupted: InterruptedWork) -> str | None:
+def _driven(entry: Entry, ended: list[Entry]) -> tuple[str, float]:
+    """Return the id and the seconds of a note; earlier versions noted readings of the system clock."""
+    fields = JsonFields(entry.data)
+    driver, seconds = fields.text("driver"), fields.number("seconds")
+    if driver is not None and seconds is not None:
+        return driver, seconds
+    since, until = (datetime.fromisoformat(str(fields.value(name))) for name in ("since", "until"))
+    finished = [datetime.fromisoformat(str(resolution.data["finishedAt"])) for resolution in ended]
+    return NOTED, max(0.0, (until - max([since, *finished])).total_seconds())
+
+
+NOTED = "noted"
+"""Stands for the drivers of earlier versions, each of whose notes includes those before it."""
+
+
+def seconds_used(receipt: Receipt, earlier: dict[str, float]) -> float:
+    """Return how long a run was driven."""
+    recorded = receipt.drivers
+    unrecorded = sum(max(0.0, seconds - recorded.get(driver, 0.0)) for driver, seconds in earlier.items())
+    return receipt.seconds + unrecorded
+
+
+def cost_limit_reached(receipt: Receipt, interrupted: InterruptedWork) -> str | None:
     """Return why an interrupted iteration must not start again; None where it may."""
-    limit = limits.max_cost_usd
-    spent = receipt.cost_usd + interrupted.cost_usd
-    if not interrupted.cost_usd or spent < limit:
+    limit = receipt.limits.max_cost_usd
+    if not interrupted.usage.cost_usd or receipt.known_cost_usd < limit:
         return None
     return (
-        f"{spent:.4f} of {limit:g} USD are spent, including agents of killed runs."
+        f"{receipt.known_cost_usd:.4f} of {limit:g} USD are spent, including interrupted iterations."
         " Raise the limit with: bridle resume --max-cost USD"
     )
-
-
-def unrecorded_time(state: State, interrupted: InterruptedWork) -> timedelta:
-    """Return how long drivers ran since the last recorded result; the newest note includes those before it."""
-    ended = [effect.resolution for effect in state.resolved if effect.kind in effects.PERFORMED and effect.resolution]
-    last = max((datetime.fromisoformat(str(entry.data["finishedAt"])) for entry in ended), default=None)
-    note = next((entry for entry in reversed(state.notes) if entry.type == DRIVEN), None)
-    if note is not None and any(entry.seq > note.seq for entry in ended):
-        note = None
-    spans = interrupted.spans
-    if note is not None:
-        since, until = (datetime.fromisoformat(str(note.data[name])) for name in ("since", "until"))
-        spans = [(since, until), *((max(began, until), end) for began, end in spans)]
-    used, reached = timedelta(0), last
-    for began, end in spans:
-        begin = began if reached is None else max(began, reached)
-        if end > begin:
-            used, reached = used + (end - begin), end
-    return used

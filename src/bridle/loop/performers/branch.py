@@ -210,13 +210,19 @@ async def _fold_agent_commits(git: Git, context: RunContext, tip: str | None) ->
     return folded
 
 
+def _cost(args: CommitArgs | MergeArgs) -> str:
+    if args.cost_usd is None:
+        return f"at least {args.known_cost_usd:.4f} USD" if args.known_cost_usd else "unknown"
+    return f"{args.cost_usd:.4f} USD"
+
+
 def commit_message(args: CommitArgs | MergeArgs, context: RunContext) -> str:
     """Return the message of a task's commit: its title, and trailers with run, iteration, cost and checks."""
     trailers = {
         RUN: context.run,
         TASK: args.task,
         ITERATION: str(args.iteration),
-        COST: f"{args.cost_usd:.4f} USD",
+        COST: _cost(args),
         CHECKS: f"{args.checks} passed" if args.checks and args.verdict != Verdict.UNVERIFIED else "none",
     }
     return context.mask.apply(format_message(args.task, "", trailers))

@@ -1,4 +1,4 @@
-"""What an iteration used besides its last agent: agents that died and were retried, and agents of killed drivers.
+"""What an iteration used besides its last agent: agents that died and were retried, and agents of ended drivers.
 
 It is read from their logs, so that every cost is counted once, whatever was killed and whenever.
 """
@@ -6,95 +6,151 @@ It is read from their logs, so that every cost is counted once, whatever was kil
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 from bridle.errors import DiskError
-from bridle.ground import clock
+from bridle.ground import ids
+from bridle.journal.format.entries import Effect
 from bridle.journal.stores.store import Store
 from bridle.loop import effects
 from bridle.loop.process.task_state import Usage
-from bridle.run.log_meta import LOG_SUFFIX
+from bridle.run.log_meta import LOG_SUFFIX, read_meta
 from bridle.run.logs import FOLDER
 from bridle.run.recover import LoggedRun, read_log
-from bridle.run.request import Request
-from bridle.wire.record.record import Tally
+from bridle.run.request import Mode, Request
+
+SUMMARY_TASK = "summarize"
+"""The name of summaries in their logs."""
+
+
+@dataclass(frozen=True)
+class InterruptedEffect:
+    """What the agents of one effect without a result have used so far."""
+
+    task: str | None
+    """Its title; None: for no single task."""
+    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True)
 class InterruptedWork:
-    """Cost and time of agents whose iteration has no result."""
+    """What the agents of all effects without a result have used so far."""
 
-    cost_usd: float = 0.0
-    spans: list[tuple[datetime, datetime]] = field(default_factory=list)
-    """From when to when each of them ran, as far as its log shows."""
+    effects: dict[str, InterruptedEffect] = field(default_factory=dict)
+    """By the effect's id."""
+    drivers: dict[str, float] = field(default_factory=dict)
+    """How long their drivers ran at least, by id."""
+
+    def only(self, pending: Container[str]) -> InterruptedWork:
+        """Return the work of these effects."""
+        kept = {effect_id: effect for effect_id, effect in self.effects.items() if effect_id in pending}
+        return InterruptedWork(kept, self.drivers)
+
+    @property
+    def usage(self) -> Usage:
+        """The whole of it."""
+        whole = Usage()
+        for effect in self.effects.values():
+            whole.add(effect.usage)
+        return whole
+
+    def usage_of(self, task: str) -> Usage:
+        """Return the part of one task."""
+        return InterruptedWork({key: effect for key, effect in self.effects.items() if effect.task == task}).usage
+
+
+@dataclass(frozen=True)
+class _Purpose:
+    """What identifies the logs of one effect."""
+
+    text: str
+    mode: Mode
+    task: str
 
 
 def interrupted_work(store: Store, workspaces: Sequence[Path]) -> InterruptedWork:
-    """Return what the agents of started iterations without a result used, from their logs.
+    """Return what the agents of started effects without a result have used, from their logs.
 
     Without it, a run that is killed again and again during an iteration would never reach a limit.
     """
-    cost, spans = 0.0, []
+    interrupted = InterruptedWork()
     for effect in store.state().pending:
-        if effect.kind != effects.WORK:
-            continue
-        args = effects.WorkArgs.from_json(store.task(effect).inputs)
-        purpose = effects.work_purpose(store.metadata().run_id, args)
-        since = clock.stamp(datetime.fromisoformat(effect.request.recorded_at))
-        for log in (log for workspace in workspaces for log in _logs(workspace / FOLDER, since)):
-            span, content = _span(log), _read(log)
-            if span is not None and content is not None and content.meta.purpose == purpose:
-                cost += content.cost.usd or 0.0
-                spans.append(span)
-    return InterruptedWork(cost, sorted(spans))
+        title, purpose = _purpose(store, effect)
+        for log in _logs_of(purpose, workspaces) if purpose is not None else ():
+            interrupted.effects.setdefault(effect.effect_id, InterruptedEffect(title)).usage.add(_usage(log))
+            if log.meta.driver is not None:  # earlier versions logged none
+                seconds = log.meta.driver_seconds + log.meta.seconds
+                interrupted.drivers[log.meta.driver] = max(interrupted.drivers.get(log.meta.driver, 0.0), seconds)
+    return interrupted
 
 
-def _span(log: Path) -> tuple[datetime, datetime] | None:
-    """Return the time from the moment in a log's name to its last change; None where the name has no moment.
+def spent_before(request: Request, log: Path | None) -> Usage:
+    """Return what earlier agents of this effect used, without the one of this log.
 
-    A log that was copied, or that an agent has touched, may have a later change: it counts only until now.
+    The time of those that the same driver started is part of the last one's.
     """
-    try:
-        began = datetime.strptime(f"{log.name.partition('Z')[0]}+0000", "%Y%m%dT%H%M%S.%f%z")
-        return began, min(clock.now(), datetime.fromtimestamp(log.stat().st_mtime, UTC))
-    except (ValueError, OSError):
-        return None
-
-
-def spent_before(request: Request, log: Path | None, requested_at: str | None) -> Usage:
-    """Return what earlier agents of this iteration used, without the one of this log."""
     spent = Usage()
-    if log is None or requested_at is None:
-        return spent
-    for path in _logs(log.parent, clock.stamp(datetime.fromisoformat(requested_at))):
-        content = _read(path) if path != log else None
-        if content is not None and content.meta.purpose == request.purpose:
-            record = content.record
-            tokens = record.usage if record.usage != Tally() else record.usage_estimate or Tally()
-            spent.add(Usage(content.cost.usd or 0.0, tokens.input_tokens, tokens.output_tokens))
+    purpose = _Purpose(request.purpose, request.mode, request.task)
+    for earlier in _logs_of(purpose, (request.workspace,), but=log):
+        usage = _usage(earlier)
+        if earlier.meta.driver == request.driver:
+            usage.seconds = 0.0
+        spent.add(usage)
     return spent
 
 
-def _logs(folder: Path, since: str) -> list[Path]:
-    """Return the logs that began since then, by the moment in their names."""
+def _purpose(store: Store, effect: Effect) -> tuple[str | None, _Purpose | None]:
+    """Return the task and the logs of an effect that starts agents."""
+    run = store.metadata().run_id
+    if effect.kind == effects.WORK:
+        work = effects.WorkArgs.from_json(store.task(effect).inputs)
+        return work.task, _Purpose(effects.work_purpose(run, work), Mode.CODER, log_task(work.task))
+    if effect.kind == effects.SUMMARIZE:
+        summary = effects.SummarizeArgs.from_json(store.task(effect).inputs)
+        return None, _Purpose(effects.summary_purpose(run, summary), Mode.SUMMARIZER, SUMMARY_TASK)
+    return None, None
+
+
+def log_task(title: str) -> str:
+    """Return the name of a task in the names of its logs."""
+    return ids.safe_name(title, limit=40)
+
+
+def _usage(log: LoggedRun) -> Usage:
+    tokens = log.record.tokens
+    return Usage(
+        cost_usd=log.cost.usd or 0.0,
+        unknown_costs=int(log.cost.usd is None),
+        input_tokens=tokens.input_tokens,
+        output_tokens=tokens.output_tokens,
+        seconds=round(log.meta.seconds, 3),
+    )
+
+
+def _logs_of(purpose: _Purpose, workspaces: Sequence[Path], but: Path | None = None) -> Iterator[LoggedRun]:
+    """Yield the logs with that purpose; those that cannot be read only an agent can have made."""
+    name = f"{purpose.mode}-{ids.safe_name(purpose.task)}"
+    for path in (path for workspace in workspaces for path in _logs(workspace / FOLDER, name)):
+        try:
+            if path != but and read_meta(path).purpose == purpose.text:
+                yield read_log(path)
+        except (OSError, DiskError):
+            continue
+
+
+def _logs(folder: Path, name: str) -> list[Path]:
+    """Return the logs with that name after the time of their start, which may be wrong: a clock can be set."""
     try:
         with os.scandir(folder) as entries:
             names = [
                 entry.name
                 for entry in entries
-                if entry.name >= since and entry.name.endswith(LOG_SUFFIX) and entry.is_file(follow_symlinks=False)
+                if entry.name.partition("Z-")[2].startswith(name)
+                and entry.name.endswith(LOG_SUFFIX)
+                and entry.is_file(follow_symlinks=False)
             ]
     except OSError:
         return []  # an agent has removed the folder
     return [folder / name for name in sorted(names)]
-
-
-def _read(log: Path) -> LoggedRun | None:
-    """Read a log; None for one that cannot be read, which only an agent can have made."""
-    try:
-        return read_log(log)
-    except (OSError, DiskError):
-        return None

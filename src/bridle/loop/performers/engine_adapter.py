@@ -16,9 +16,10 @@ from bridle.errors import MachineError, RunError, UserError
 from bridle.ground import clock
 from bridle.journal.format.entries import OK, Posted
 from bridle.loop import effects
-from bridle.loop.effect_results import Clock, Result
+from bridle.loop.effect_results import Result
 from bridle.loop.effects import Arguments
 from bridle.loop.performers import branch, check, merge_work, protect, summarize, work
+from bridle.loop.performers.driver_time import DriverTime
 from bridle.loop.performers.evidence import evidence
 from bridle.loop.performers.working_copies import Worktrees
 from bridle.loop.progress_events import EffectFinished, EffectStarted
@@ -29,12 +30,12 @@ Function = Callable[[Any, RunContext], Awaitable[Result]]
 """Executes an effect with its decoded arguments."""
 
 
-def functions(messages: UserMessageReader) -> Mapping[type[Arguments[Any]], Function]:
+def functions(messages: UserMessageReader, time: DriverTime) -> Mapping[type[Arguments[Any]], Function]:
     """Return the function that executes each kind of effect, by the type of its arguments."""
     return {
         effects.PrepareArgs: branch.prepare,
         effects.CheckArgs: check.check,
-        effects.WorkArgs: lambda args, context: work.work(args, context, messages),
+        effects.WorkArgs: lambda args, context: work.work(args, context, messages, time),
         effects.ProtectArgs: protect.protect,
         effects.CommitArgs: branch.make_commit,
         effects.RollbackArgs: branch.roll_back,
@@ -42,15 +43,15 @@ def functions(messages: UserMessageReader) -> Mapping[type[Arguments[Any]], Func
         effects.SaveWorkArgs: merge_work.save_work,
         effects.MergeArgs: merge_work.merge,
         effects.LandArgs: merge_work.land,
-        effects.SummarizeArgs: summarize.summarize,
+        effects.SummarizeArgs: lambda args, context: summarize.summarize(args, context, time),
     }
 
 
-def performers(messages: UserMessageReader, copies: Worktrees, *, since: str) -> dict[str, Performer]:
-    """Return a performer for each kind, for a driver whose time counts from `since`."""
+def performers(messages: UserMessageReader, copies: Worktrees, time: DriverTime) -> dict[str, Performer]:
+    """Return a performer for each kind."""
     return {
-        arguments.kind: LoopPerformer(arguments, function, copies, since)
-        for arguments, function in functions(messages).items()
+        arguments.kind: LoopPerformer(arguments, function, copies, time)
+        for arguments, function in functions(messages, time).items()
     }
 
 
@@ -61,8 +62,7 @@ class LoopPerformer:
     arguments: type[Arguments[Any]]
     function: Function
     copies: Worktrees
-    since: str
-    """When the driver's time begins to count."""
+    time: DriverTime
 
     @property
     def may_repeat(self) -> bool:
@@ -77,7 +77,7 @@ class LoopPerformer:
         listener(EffectStarted(args))
         result, proof = await self._execute(args)
         finished = clock.iso(clock.now())
-        stamped = msgspec.structs.replace(result, clock=Clock(since=self.since, until=finished))
+        stamped = msgspec.structs.replace(result, clock=self.time.read())
         value = job.mask.apply_to_json(stamped.as_json())
         listener(EffectFinished(args, type(result).from_json(value)))
         return Posted(OK, value=value, started_at=started, finished_at=finished, metadata=proof or None)

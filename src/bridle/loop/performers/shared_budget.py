@@ -9,6 +9,8 @@ from dataclasses import replace
 
 import msgspec
 
+from bridle.journal.stores.store import Store
+from bridle.loop.user_messages import limits_in_force
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import CountedUsage, read_note, write_note
 from bridle.run import budget
@@ -27,6 +29,17 @@ def limit_worktree(context: RunContext) -> None:
     )
     if limited != own:
         budget.write(context.workspace, limited)
+
+
+def name_limits(context: RunContext, store: Store) -> None:
+    """Name the limits in force in the user's budget file."""
+    limits = limits_in_force(store, context.settings.limits)
+    budget.name_run_limits(
+        context.progress_folder,
+        context.run,
+        max_cost_usd=limits.max_cost_usd,
+        max_iterations=limits.max_iterations,
+    )
 
 
 def add_spent(context: RunContext) -> None:

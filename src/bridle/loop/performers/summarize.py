@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 
 from bridle.ground.json_fields import JsonFields
+from bridle.loop import effects
 from bridle.loop.effect_results import SummarizeResult
 from bridle.loop.effects import SummarizeArgs
 from bridle.loop.performers import progress_file
-from bridle.loop.performers.work import SUMMARY_CHARACTERS, limits_of, run_agent, usage_of
+from bridle.loop.performers.driver_time import DriverTime
+from bridle.loop.performers.earlier_attempts import SUMMARY_TASK, spent_before
+from bridle.loop.performers.work import SUMMARY_CHARACTERS, limits_of, run_agent, usage_fields
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.command import CLAUDE_LIKE
 from bridle.run.request import Auth, Mode, Reasoning, Request
@@ -18,7 +20,7 @@ from bridle.run.request import Auth, Mode, Reasoning, Request
 SUMMARIZED_CHARACTERS = 200_000
 
 
-async def summarize(args: SummarizeArgs, context: RunContext) -> SummarizeResult:
+async def summarize(args: SummarizeArgs, context: RunContext, time: DriverTime) -> SummarizeResult:
     """Replace old progress by a summary; a failed agent changes nothing."""
     text = progress_file.read(context.progress_folder)
     if not text.strip():
@@ -30,7 +32,10 @@ async def summarize(args: SummarizeArgs, context: RunContext) -> SummarizeResult
         cwd=context.folder,
         agent=agent,
         mode=Mode.SUMMARIZER,
-        task="summarize",
+        task=SUMMARY_TASK,
+        purpose=effects.summary_purpose(context.run, args),
+        driver=time.driver,
+        driver_seconds=time.seconds,
         model=settings.summarize_model if agent in CLAUDE_LIKE or "summarize_model" in settings.chosen else None,
         reasoning=Reasoning.HIGH,
         json_schema=SUMMARY_SCHEMA if agent in CLAUDE_LIKE else None,
@@ -49,7 +54,8 @@ async def summarize(args: SummarizeArgs, context: RunContext) -> SummarizeResult
         )
     else:
         context.say(f"progress was not summarized: {finished.outcome.reason or 'the agent returned no summary'}")
-    return SummarizeResult(**asdict(usage_of(finished)), attempts=finished.attempts)
+    before = spent_before(request, finished.log_path)
+    return SummarizeResult(**usage_fields(finished, request, before), attempts=finished.attempts)
 
 
 SUMMARY_SCHEMA = {"type": "object", "properties": {"summary": {"type": "string"}}, "required": ["summary"]}

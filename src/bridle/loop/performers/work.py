@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ from bridle.loop.effect_results import FileReport, WorkResult
 from bridle.loop.effects import WorkArgs
 from bridle.loop.performers import branch, iteration_prompt, progress_file, shared_budget
 from bridle.loop.performers.agent_ending import MESSAGE_CHARACTERS, classify_ending
-from bridle.loop.performers.earlier_attempts import spent_before
+from bridle.loop.performers.driver_time import DriverTime
+from bridle.loop.performers.earlier_attempts import log_task, spent_before
 from bridle.loop.plan.model import Task
 from bridle.loop.process.task_state import Usage
 from bridle.loop.progress_events import AgentPrinted
@@ -26,7 +27,7 @@ from bridle.loop.user_messages import UserMessageReader
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.refs import task_slug
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.run.budget import Cost
+from bridle.run.budget import Cost, cost_so_far
 from bridle.run.command import CLAUDE_LIKE
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
 from bridle.run.runner import Finished, run
@@ -48,7 +49,7 @@ PATTERN_CHARACTERS = 500
 DENIALS = 20
 
 
-async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader) -> WorkResult:
+async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader, time: DriverTime) -> WorkResult:
     """Run one agent on a task; every way in which it can end is a result."""
     task = context.plan.task(args.task)
     git_before = _read_git_files(context)
@@ -56,7 +57,8 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader)
     received = messages.since(args.after)
     prompt = _prompt(task, args, context, (*args.hints, *received.hints))
     prompt_path = _save_prompt(context, args, prompt.text)
-    request = _request(prompt.text, args, context)
+    shared_budget.name_limits(context, messages.store)
+    request = replace(_request(prompt.text, args, context), driver=time.driver, driver_seconds=time.seconds)
     finished = await run_agent(
         request,
         context,
@@ -69,8 +71,7 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader)
     ending = classify_ending(
         finished, agent=request.agent, question=answer.question, now=clock.now(), local=clock.local_zone()
     )
-    requested_at = messages.requested_at(effects.work_label(args))
-    usage = usage_of(finished, spent_before(request, finished.log_path, requested_at))
+    wasted = spent_before(request, finished.log_path)
     result = WorkResult(
         ending=ending.ending,
         message=ending.message,
@@ -80,7 +81,8 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader)
         question=answer.question,
         patterns=answer.patterns,
         session_id=finished.record.usable_session,
-        **asdict(usage),
+        **usage_fields(finished, request, wasted),
+        wasted_usd=wasted.known_cost_usd,
         attempts=finished.attempts,
         changed=after.tree != before.tree or after.head != before.head,
         tree=after.tree,
@@ -220,7 +222,7 @@ def _request(prompt: str, args: WorkArgs, context: RunContext) -> Request:
         cwd=context.folder,
         agent=agent,
         mode=Mode.CODER,
-        task=ids.safe_name(args.task, limit=40),
+        task=log_task(args.task),
         purpose=effects.work_purpose(context.run, args),
         resume=args.session_id if args.session_id is not None and ids.is_id(args.session_id) else None,
         # The default model exists only for agents that take Claude's models.
@@ -271,15 +273,24 @@ def _answer(finished: Finished) -> _Answer:
     )
 
 
-def usage_of(finished: Finished, before: Usage | None = None) -> Usage:
-    """Return what an agent used, plus what earlier attempts used before it."""
-    usage, earlier = finished.record.usage, before or Usage()
-    return Usage(
-        cost_usd=round((finished.cost.usd or 0.0) + earlier.cost_usd, 6),
-        input_tokens=usage.input_tokens + earlier.input_tokens,
-        output_tokens=usage.output_tokens + earlier.output_tokens,
-        seconds=round(finished.duration_seconds, 3),
+def usage_fields(finished: Finished, request: Request, before: Usage) -> dict[str, Any]:
+    """Return the fields of a result for what an agent used, plus what earlier attempts used before it."""
+    cost, tokens = cost_so_far(finished.record, request.agent), finished.record.tokens
+    usage = Usage(
+        cost.usd or 0.0,
+        int(cost.usd is None),
+        tokens.input_tokens,
+        tokens.output_tokens,
+        finished.duration_seconds,
     )
+    usage.add(before)
+    return {
+        "cost_usd": usage.total_cost_usd,
+        "known_cost_usd": usage.known_cost_usd if usage.unknown_costs else 0.0,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "seconds": round(usage.seconds, 3),
+    }
 
 
 def describe_denial(denial: object) -> str:

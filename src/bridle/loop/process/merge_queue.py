@@ -91,6 +91,7 @@ class MergeQueue:
                 iteration=args.iteration,
                 verdict=args.verdict,
                 cost_usd=args.cost_usd,
+                known_cost_usd=args.known_cost_usd,
                 checks=len(required) if is_checked else 0,
                 commit=committed.commit or self._workers.of(task).head,
                 tip=self._workers.tip,

@@ -21,7 +21,7 @@ from bridle.loop.process.merge_queue import MergeQueue, setup_failure
 from bridle.loop.process.questions import Questions
 from bridle.loop.process.receipt import Receipt, build_receipt
 from bridle.loop.process.required_checks import RequiredChecks
-from bridle.loop.process.task_state import ACCEPTED, FINAL, RunState, TaskState, Verdict
+from bridle.loop.process.task_state import ACCEPTED, FINAL, RunState, TaskState, Usage, Verdict
 from bridle.loop.process.verdicts import Verdicts
 from bridle.loop.process.workers import Workers
 from bridle.loop.run_inputs import WORDING, RunInputs, wording_of
@@ -232,7 +232,8 @@ class Loop:
         agent = self._agents.available(self._ctx.now)
         if agent is not None:
             args = effects.SummarizeArgs(iteration=number, agent=agent)
-            self.state.overhead.add(await self._requests.for_run(args, None))
+            summarized = await self._requests.for_run(args, None)
+            self.state.overhead.add(Usage.of(summarized))
 
     async def _work(self, task: TaskState, agent: str) -> WorkResult:
         is_answered = task.answer is not None
@@ -250,9 +251,10 @@ class Loop:
         )
         self.state.hints = []
         work = await self._requests.for_task(task, args, effects.work_label(args))
-        task.usage.add(work)
-        task.last_cost_usd = work.cost_usd
-        self.state.iteration_costs.append(work.cost_usd)
+        usage = Usage.of(work)
+        task.usage.add(usage)
+        task.last = usage.cost_without(Usage(work.wasted_usd))
+        self.state.iteration_costs.append(usage.cost_usd)
         task.first_snapshot = task.first_snapshot or work.snapshot
         task.cut += [(task.iterations, cut) for cut in work.cut]
         task.denials += [denial for denial in work.denials if denial not in task.denials]
@@ -352,6 +354,4 @@ class Loop:
 
     def receipt(self) -> Receipt:
         """Return the receipt of the run so far."""
-        return build_receipt(
-            self._inputs, self.state, self._limits, seconds=self._time.seconds, workers=self._workers.used
-        )
+        return build_receipt(self._inputs, self.state, self._limits, time=self._time, workers=self._workers.used)

@@ -15,7 +15,8 @@ import msgspec
 from bridle.loop.effect_results import FileReport, PromptCut
 from bridle.loop.effects import OF_TASK
 from bridle.loop.json_record import JsonRecord
-from bridle.loop.process.task_state import ACCEPTED, VERIFIED, RunState, TaskState, Verdict
+from bridle.loop.process.active_time import ActiveTime
+from bridle.loop.process.task_state import ACCEPTED, VERIFIED, RunState, TaskState, Usage, Verdict
 from bridle.loop.run_inputs import RunInputs
 from bridle.loop.settings.limits import Limits
 
@@ -51,9 +52,12 @@ class TaskReceipt(JsonRecord, frozen=True, kw_only=True):
     tries: int = 0
     checks: tuple[CheckReceipt, ...] = ()
     commit: str | None = None
-    cost_usd: float = 0.0
-    verified_usd: float = 0.0
-    wasted_usd: float = 0.0
+    cost_usd: float | None = 0.0
+    """None where a part of it is not known."""
+    known_cost_usd: float = 0.0
+    """The known part: at least this was spent."""
+    verified_usd: float | None = 0.0
+    wasted_usd: float | None = 0.0
     input_tokens: int = 0
     output_tokens: int = 0
     seconds: float = 0.0
@@ -110,9 +114,12 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     tasks: tuple[TaskReceipt, ...] = ()
     commits: tuple[str, ...] = ()
     iterations: int = 0
-    cost_usd: float = 0.0
-    verified_usd: float = 0.0
-    wasted_usd: float = 0.0
+    cost_usd: float | None = 0.0
+    """None where a part of it is not known."""
+    known_cost_usd: float = 0.0
+    """The known part: at least this was spent."""
+    verified_usd: float | None = 0.0
+    wasted_usd: float | None = 0.0
     input_tokens: int = 0
     output_tokens: int = 0
     seconds: float = 0.0
@@ -128,17 +135,23 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     """Why the run does not continue by itself."""
     waiting: Wait | None = None
     driver: DriverProcess | None = msgspec.field(name="at_work", default=None)
+    drivers: dict[str, float] = msgspec.field(default_factory=dict)
+    """The recorded seconds of each driver, by id; not in the JSON."""
 
     def as_json(self) -> dict[str, Any]:
-        return super().as_json() | {"tasks": [task.as_json() for task in self.tasks]}
+        document = super().as_json() | {"tasks": [task.as_json() for task in self.tasks]}
+        del document["drivers"]
+        return document
 
 
 def build_receipt(
-    inputs: RunInputs, state: RunState, limits: Limits, *, seconds: float, workers: Collection[int] = ()
+    inputs: RunInputs, state: RunState, limits: Limits, *, time: ActiveTime, workers: Collection[int] = ()
 ) -> Receipt:
     """Build the receipt of a run from its inputs and its state; `workers` are those that have a worktree by now."""
     usage, tasks = state.usage, list(state.tasks.values())
-    verified = sum(task.verified_usd for task in tasks)
+    verified = Usage()
+    for task in tasks:
+        verified.add(task.verified)
     start = shlex.quote(inputs.came_from or inputs.base)
     worktrees = [folder for worker, folder in enumerate(inputs.worktrees) if not worker or worker in workers]
     return Receipt(
@@ -149,12 +162,14 @@ def build_receipt(
         tasks=tuple(_task(task) for task in tasks),
         commits=tuple(task.commit for task in tasks if task.commit),
         iterations=state.iterations,
-        cost_usd=round(usage.cost_usd, 6),
-        verified_usd=round(verified, 6),
-        wasted_usd=round(max(0.0, usage.cost_usd - verified), 6),
+        cost_usd=usage.total_cost_usd,
+        known_cost_usd=usage.known_cost_usd,
+        verified_usd=verified.total_cost_usd,
+        wasted_usd=usage.cost_without(verified).total_cost_usd,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
-        seconds=round(seconds, 3),
+        seconds=round(time.seconds, 3),
+        drivers=dict(time.drivers),
         limits=limits,
         resume=f"bridle resume {inputs.run}",
         worktree=worktrees[0] if worktrees else None,
@@ -192,9 +207,10 @@ def _task(task: TaskState) -> TaskReceipt:
         tries=task.tries,
         checks=tuple(msgspec.convert(check, CheckReceipt, from_attributes=True) for check in task.checks),
         commit=task.commit,
-        cost_usd=round(task.usage.cost_usd, 6),
-        verified_usd=round(task.verified_usd, 6),
-        wasted_usd=round(max(0.0, task.usage.cost_usd - task.verified_usd), 6),
+        cost_usd=task.usage.total_cost_usd,
+        known_cost_usd=task.usage.known_cost_usd,
+        verified_usd=task.verified.total_cost_usd,
+        wasted_usd=task.usage.cost_without(task.verified).total_cost_usd,
         input_tokens=task.usage.input_tokens,
         output_tokens=task.usage.output_tokens,
         seconds=round(task.usage.seconds, 3),

@@ -37,13 +37,43 @@ class Usage:
     """The cost, tokens and time of work."""
 
     cost_usd: float = 0.0
+    """As far as it is known."""
+    unknown_costs: int = 0
+    """How often the cost of agents is not known."""
     input_tokens: int = 0
     output_tokens: int = 0
     seconds: float = 0.0
 
-    def add(self, other: Usage | WorkResult | SummarizeResult) -> None:
+    @classmethod
+    def of(cls, result: WorkResult | SummarizeResult) -> Usage:
+        """Return what an effect used."""
+        cost = result.cost_usd
+        return cls(
+            result.known_cost_usd if cost is None else cost,
+            int(cost is None),
+            result.input_tokens,
+            result.output_tokens,
+            result.seconds,
+        )
+
+    @property
+    def total_cost_usd(self) -> float | None:
+        """The cost to a millionth of a dollar; None where a part of it is not known."""
+        return None if self.unknown_costs else round(self.cost_usd, 6)
+
+    @property
+    def known_cost_usd(self) -> float:
+        """The known part of the cost to a millionth of a dollar."""
+        return round(self.cost_usd, 6)
+
+    def cost_without(self, other: Usage) -> Usage:
+        """Return the cost without that of a part."""
+        return Usage(max(0.0, self.cost_usd - other.cost_usd), self.unknown_costs - other.unknown_costs)
+
+    def add(self, other: Usage) -> None:
         """Add what something else used."""
         self.cost_usd += other.cost_usd
+        self.unknown_costs += other.unknown_costs
         self.input_tokens += other.input_tokens
         self.output_tokens += other.output_tokens
         self.seconds += other.seconds
@@ -66,9 +96,9 @@ class TaskState:
     waits: int = 0
     """Overloads in a row; each is waited for longer than the one before."""
     usage: Usage = field(default_factory=Usage)
-    last_cost_usd: float = 0.0
-    """The cost of its last iteration."""
-    verified_usd: float = 0.0
+    last: Usage = field(default_factory=Usage)
+    """The cost of its last iteration, without attempts that crashed or were interrupted."""
+    verified: Usage = field(default_factory=Usage)
     """The cost of the iteration whose work was verified; that of the others counts as wasted."""
     checks: tuple[CheckResult, ...] = ()
     """The results of the checks that decided last."""

@@ -15,7 +15,7 @@ from bridle.loop.process import decisions
 from bridle.loop.process.effect_requests import EffectRequests
 from bridle.loop.process.merge_queue import MergeQueue, Rejected
 from bridle.loop.process.required_checks import RequiredChecks
-from bridle.loop.process.task_state import VERIFIED, RunState, TaskState, Verdict
+from bridle.loop.process.task_state import VERIFIED, RunState, TaskState, Usage, Verdict
 from bridle.loop.process.workers import Workers
 
 # A formatting hook changes the files once; one that changes them each time would never end.
@@ -83,7 +83,8 @@ class Verdicts:
             task=task.title,
             iteration=task.iterations,
             verdict=verdict,
-            cost_usd=round(task.usage.cost_usd, 6),
+            cost_usd=task.usage.total_cost_usd,
+            known_cost_usd=task.usage.known_cost_usd if task.usage.unknown_costs else 0.0,
             checks=0 if verdict == Verdict.UNVERIFIED else len(task.checks),
             tree=tree,
             tip=self._workers.base_commit(task),
@@ -103,7 +104,7 @@ class Verdicts:
         elif commit:
             self._workers.tip = commit
         task.verdict, task.reason, task.commit = verdict, reason, commit
-        task.verified_usd = task.last_cost_usd if verdict in VERIFIED else 0.0
+        task.verified = task.last if verdict in VERIFIED else Usage()
         task.failure, task.notes = "", []
         for other in self._state.tasks.values():
             if other is not task:

@@ -33,6 +33,7 @@ _VERDICT_CELLS = 17
 _FIGURES_CELLS = 26
 _TITLE_CELLS = (16, 60)
 _INDENT = "      "
+UNKNOWN_COST = "an agent reported no cost and its model has no known price: --max-cost cannot act on it"
 # Of a failed check's output: the end, where the reason usually is. The log has all of it.
 _OUTPUT_LINES = 6
 _COMMIT_CHARACTERS = 10
@@ -78,9 +79,10 @@ def _task(task: TaskReceipt, title_cells: int, width: int) -> Iterator[Line]:
     verdict = task.verdict
     mark, style = MARKS.get(verdict, FAILED_MARK)
     title = truncate(" ".join(task.title.split()), title_cells)
-    figures = ""
-    if task.iterations and width >= 4 + title_cells + 2 + _VERDICT_CELLS + 2 + _FIGURES_CELLS:
-        figures = f"{format_count(task.iterations, 'iteration'):<14} {format_usd(task.cost_usd):>11}"
+    cost = format_usd(task.cost_usd, known=task.known_cost_usd)
+    figures = f"{format_count(task.iterations, 'iteration'):<14} {cost:>11}"
+    if not task.iterations or width < 4 + title_cells + 2 + _VERDICT_CELLS + 2 + max(_FIGURES_CELLS, len(figures)):
+        figures = ""
     yield Line(
         (
             (f"  {mark} ", style),
@@ -150,11 +152,13 @@ def _figures(receipt: Receipt) -> Iterator[Line]:
     yield styled_line(
         f"  {receipt.iterations} of {format_count(limits.max_iterations, 'iteration')},"
         f" {format_duration(receipt.seconds)} of {format_duration(limits.max_seconds)},"
-        f" {format_usd(receipt.cost_usd)} of {limits.max_cost_usd:g}"
+        f" {format_usd(receipt.cost_usd, known=receipt.known_cost_usd)} of {limits.max_cost_usd:g}"
     )
+    if receipt.cost_usd is None:
+        yield styled_line(f"  {UNKNOWN_COST}", "state.denied")
     verified, wasted = receipt.verified_usd, receipt.wasted_usd
     yield styled_line(f"  {receipt.input_tokens:,} tokens in, {receipt.output_tokens:,} out", "dim")
-    if verified or wasted:
+    if verified != 0 or wasted != 0:
         yield styled_line(f"  {format_usd(verified)} for verified iterations, {format_usd(wasted)} wasted", "dim")
 
 

@@ -27,6 +27,7 @@ from bridle.loop.process.receipt import Wait
 from bridle.loop.progress_events import AgentPrinted, EffectFinished, EffectStarted, Progress
 from bridle.views.format_amounts import format_duration, format_time, format_usd
 from bridle.views.terminal.escape_controls import escape_unprintable
+from bridle.views.terminal.receipt import UNKNOWN_COST
 from bridle.views.terminal.styled_lines import Line, Segment, styled_line
 from bridle.wire.events.blocks import Text, ToolUse
 from bridle.wire.events.events import Assistant, Event
@@ -66,6 +67,8 @@ class RunPrinter:
         self._mask = mask
         self._write = write
         self._shows_tools = shows_tools
+        self._has_warned = False
+        """Whether it has printed that the cost limit cannot act."""
 
     def print(self, progress: Progress) -> None:
         """Print the lines of one progress event, if any."""
@@ -88,6 +91,9 @@ class RunPrinter:
             case EffectFinished(args, result):
                 prefix = self._prefix(title_of(args))
                 yield from ((f"{prefix}{text}", style) for text, style in _finished(args, result))
+                if isinstance(result, WorkResult) and result.cost_usd is None and not self._has_warned:
+                    self._has_warned = True
+                    yield f"{prefix}{UNKNOWN_COST}", "state.denied"
             case _:
                 return
 
@@ -163,7 +169,8 @@ def _finished(args: Arguments[Any], result: Result) -> Iterator[Segment]:
 
 def _worked(result: WorkResult) -> Iterator[Segment]:
     """Yield how the agent ended; the checks decide whether its work is right."""
-    spent = f"{format_usd(result.cost_usd)}, {format_duration(result.seconds)}"
+    cost = format_usd(result.cost_usd, known=result.known_cost_usd)
+    spent = f"{'cost unknown' if cost == 'unknown' else cost}, {format_duration(result.seconds)}"
     message = _message(result)
     match result.ending:
         case effect_results.LIMIT:

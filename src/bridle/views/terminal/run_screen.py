@@ -135,7 +135,7 @@ class RunScreen:
         limits = receipt.limits
         parts = [
             f"iteration {receipt.iterations} of {limits.max_iterations}",
-            f"{format_usd(receipt.cost_usd)} of {limits.max_cost_usd:g}",
+            f"{format_usd(receipt.cost_usd, known=receipt.known_cost_usd)} of {limits.max_cost_usd:g}",
             f"{format_clock(now - self._began)} of {format_clock(limits.max_seconds)}",
         ]
         if self._resets_at is not None and self._resets_at > now:
@@ -156,7 +156,7 @@ def _task_facts(task: TaskReceipt, *, is_current: bool) -> str:
         return f"{tries} {'try' if tries == 1 else 'tries'} failed" if tries else ""
     if task.verdict == Verdict.PENDING and not task.iterations:
         return ""
-    cost = f", {format_usd(task.cost_usd)}" if task.cost_usd else ""
+    cost = "" if task.cost_usd == 0 else f", {format_usd(task.cost_usd, known=task.known_cost_usd)}"
     return f"{task.verdict}{cost}"
 
 

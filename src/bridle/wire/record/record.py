@@ -182,6 +182,11 @@ class Record:
         return total.drop_implausible()
 
     @property
+    def tokens(self) -> Tally:
+        """The tokens of the result; those counted from the messages where it has none."""
+        return self.usage if self.usage != Tally() else self.usage_estimate or Tally()
+
+    @property
     def context_window(self) -> int | None:
         """The context window of the model, if the result has it."""
         windows = [plausible(convert(usage, _ModelUsage).context_window) for usage in self.model_usage.values()]
