@@ -58,7 +58,7 @@ def test_the_notice_says_how_it_ended_which_tasks_and_how_to_go_on() -> None:
     with server() as (address, arrived):
         assert sent(address) == []
     assert arrived[0]["title"] == "Bridle: PLAN.md: 1 of 2 tasks verified (failed)"
-    assert arrived[0]["message"] == "One: done\nTwo: failed\ncontinue: bridle resume 01RUN"
+    assert arrived[0]["message"] == "One: done\nTwo: failed\ncost: 0.2500 USD\ncontinue: bridle resume 01RUN"
 
 
 def test_a_notice_that_does_not_arrive_is_reported_without_the_address() -> None:
@@ -69,7 +69,14 @@ def test_a_notice_that_does_not_arrive_is_reported_without_the_address() -> None
 
 def test_many_tasks_are_counted_and_not_all_listed() -> None:
     _, body = notify.notification(receipt(*(task(f"T{number}") for number in range(30))), "")
-    assert body.endswith("T19: done\n… and 10 more")
+    assert body.endswith("T19: done\n… and 10 more\ncost: 0.2500 USD")
+
+
+def test_a_cost_that_is_not_known_is_called_unknown() -> None:
+    _, body = notify.notification(receipt(task("One"), cost_usd=None, known_cost_usd=0.0), "")
+    assert body == "One: done\ncost: unknown"
+    _, body = notify.notification(receipt(task("One"), cost_usd=None, known_cost_usd=0.125), "")
+    assert body == "One: done\ncost: at least 0.1250 USD"
 
 
 @pytest.mark.parametrize("address", ["nonsense", "nosuchservice://x/s3cr3t-token"])

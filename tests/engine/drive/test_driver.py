@@ -159,6 +159,20 @@ def test_a_task_that_cannot_be_done_is_an_error_that_its_process_can_catch(
     assert words in driven.output()
 
 
+def test_the_cost_of_a_drive_is_unknown_if_that_of_one_agent_is(tmp_path: Path) -> None:
+    driven = new_driven_run(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            await ctx.task(shell, {"command": "true"})
+            return await ctx.task(agent, {"prompt": "cost nothing that is known"})
+        """,
+        script=Script().listen().out(init(), result("done", total_cost_usd=None, usage={})),
+    )
+    done = driven.drive()
+    assert (done.status, done.cost_usd, done.known_cost_usd) == ("completed", None, 0.0)
+
+
 def test_an_agents_value_is_its_structured_answer_where_there_is_a_schema(tmp_path: Path) -> None:
     driven = new_driven_run(
         tmp_path,

@@ -148,3 +148,15 @@ def test_what_an_agent_wrote_cannot_drive_the_terminal() -> None:
     shown = text(worst, verdict="needs you", reason=evil)
     assert all(character.isprintable() or character == "\n" for character in shown)
     assert "\\x1b[2J" in shown
+
+
+def test_a_cost_that_is_not_known_is_called_unknown_and_a_part_of_it_is_a_lower_bound() -> None:
+    unknown = task("Rebates", cost_usd=None, known_cost_usd=0.0)
+    lines = plain_lines(receipt(unknown, cost_usd=None, known_cost_usd=0.0, verified_usd=None))
+    assert any("1 iteration" in line and line.endswith("unknown") for line in lines)
+    assert any(line.endswith("unknown of 20") for line in lines)
+    assert any("--max-cost cannot act" in line for line in lines)
+    assert "  unknown for verified iterations, 0.0000 USD wasted" in lines
+    lines = plain_lines(receipt(unknown, task("Other"), cost_usd=None, known_cost_usd=0.05))
+    assert any(line.endswith("at least 0.0500 USD of 20") for line in lines)
+    assert not any("cannot act" in line for line in plain_lines(receipt(task("Rebates"))))

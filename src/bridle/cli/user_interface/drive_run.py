@@ -16,6 +16,7 @@ from bridle.engine.hooks.find_hooks import repository_of
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.engine.iterate.iteration_report import COMPLETED, FAILED, HALTED, NONE
 from bridle.journal.stores.file_store import FileStore
+from bridle.views.format_amounts import format_usd
 
 _EXIT_CODES = {
     COMPLETED: exit_codes.SUCCESS,
@@ -65,6 +66,7 @@ def _document(run: Path, driven: DriveResult, resume: str) -> dict[str, Any]:
         "status": driven.status,
         "performed": driven.performed,
         "costUsd": driven.cost_usd,
+        "knownCostUsd": driven.known_cost_usd,
         "output": report.output,
         "completionProof": report.completion_proof,
         "error": None if report.failure is None else report.failure.as_json(),
@@ -82,7 +84,7 @@ def _error_document(driven: DriveResult) -> dict[str, str] | None:
 
 def _lines(run: Path, driven: DriveResult, resume: str) -> Iterator[str]:
     report = driven.iteration
-    cost = f", {driven.cost_usd:.4f} USD" if driven.cost_usd else ""
+    cost = "" if driven.cost_usd == 0 else f", cost: {format_usd(driven.cost_usd, known=driven.known_cost_usd)}"
     count = f"{driven.performed} effect{'' if driven.performed == 1 else 's'}"
     yield f"{report.run_id}: {driven.status} ({count} executed{cost})"
     if driven.status == COMPLETED:

@@ -32,7 +32,8 @@ class Planner:
     may_ask: bool
     result: Plan | None = None
     text: str = ""
-    cost_usd: float = 0.0
+    known_cost_usd: float = 0.0
+    is_cost_known: bool = True
     session_id: str | None = None
     unanswered: list[str] = field(default_factory=list)
     """The questions that the user did not answer."""
@@ -43,8 +44,8 @@ class Planner:
         rounds, corrections = drafting.ROUNDS, drafting.CORRECTIONS
         prompt = drafting.first_prompt(self.goal, may_ask=self.may_ask)
         while True:
-            if self.cost_usd >= self.settings.max_cost_usd:
-                return self._fail(f"{self.cost_usd:.4f} of {self.settings.max_cost_usd:g} USD spent")
+            if self.known_cost_usd >= self.settings.max_cost_usd:
+                return self._fail(f"{self.known_cost_usd:.4f} of {self.settings.max_cost_usd:g} USD spent")
             finished = self._ask(prompt)
             if finished is None:
                 return INTERRUPTED
@@ -71,6 +72,11 @@ class Planner:
             self.may_ask = rounds > 0
             prompt = drafting.answers_prompt(answer.texts, replies, may_ask=self.may_ask)
 
+    @property
+    def cost_usd(self) -> float | None:
+        """The cost of all turns; None where that of one is not known."""
+        return round(self.known_cost_usd, 6) if self.is_cost_known else None
+
     def document(self) -> dict[str, object]:
         """Return the result as a JSON document."""
         tasks = () if self.result is None else self.result.tasks
@@ -79,7 +85,8 @@ class Planner:
             "tasks": [{"title": task.title, "checks": list(task.checks)} for task in tasks],
             "questions": self.unanswered,
             "session_id": self.session_id,
-            "cost_usd": round(self.cost_usd, 6),
+            "cost_usd": self.cost_usd,
+            "known_cost_usd": round(self.known_cost_usd, 6),
             "error": self.fault,
         }
 
@@ -115,7 +122,8 @@ class Planner:
             return None
         if finished.unusable is not None:
             raise finished.unusable
-        self.cost_usd += finished.cost.usd or 0.0
+        self.known_cost_usd += finished.cost.usd or 0.0
+        self.is_cost_known = self.is_cost_known and finished.cost.usd is not None
         self.session_id = finished.record.usable_session or self.session_id
         return finished
 

@@ -95,8 +95,10 @@ class DriveResult:
     iteration: Iteration
     performed: int
     """How many effects this driver resolved."""
-    cost_usd: float
-    """The known cost of their agents."""
+    cost_usd: float | None
+    """The cost of their agents; None where one of them is not known."""
+    known_cost_usd: float
+    """The known part of it."""
     questions: tuple[inbox.Question, ...] = ()
     """The questions that wait for the user."""
     unsupported: tuple[Action, ...] = ()
@@ -354,7 +356,9 @@ class Driver:
         return self._result(status, report, questions=tuple(questions), unsupported=unsupported, error=error)
 
     def _result(self, status: str, report: Iteration, **more: Any) -> DriveResult:
-        return DriveResult(status, report, self._effects.performed, round(self._effects.cost_usd, 6), **more)
+        known = round(self._effects.known_cost_usd, 6)
+        cost = known if self._effects.is_cost_known else None
+        return DriveResult(status, report, self._effects.performed, cost, known, **more)
 
 
 @dataclass(frozen=True)

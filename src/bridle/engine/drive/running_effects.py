@@ -42,7 +42,8 @@ class RunningEffects:
     ) -> None:
         self.performed = 0
         """How many effects were resolved."""
-        self.cost_usd = 0.0
+        self.known_cost_usd = 0.0
+        self.is_cost_known = True
         """The known cost of their agents."""
         self.unperformed: Unperformed | None = None
         """Why an effect could not be executed now; no more effects are started then."""
@@ -198,13 +199,20 @@ class RunningEffects:
             self._say(f"{job.name}: {error.message}")
             return
         self.performed += 1
-        self.cost_usd += _cost(posted)
+        self._add_cost(posted)
         if job.effect.kind not in self._quiet or posted.error is not None:
             self._say(f"{job.effect.kind} {job.name}: {_describe_result(posted)}")
         await self.fire(find_hooks.ON_TASK_COMPLETE, entry.data)
         score = score_payload.score_payload(entry.data, posted)
         if score is not None:
             await self.fire(find_hooks.ON_SCORE, score)
+
+    def _add_cost(self, posted: Posted) -> None:
+        """Add the cost of an agent; effects of other kinds have none."""
+        metadata = JsonFields(posted.metadata or JsonFields(posted.error).value("data"))
+        cost = metadata.number("costUsd")
+        self.known_cost_usd += cost or 0.0
+        self.is_cost_known = self.is_cost_known and (cost is not None or "costUsd" not in metadata)
 
     async def fire(self, hook_type: str, payload: Mapping[str, object]) -> None:
         """Fire the native hooks of a type and print their warnings."""
@@ -224,8 +232,3 @@ def _describe_result(posted: Posted) -> str:
         return "done"
     exit_code = value.number("exitCode")
     return str(value.value("error")) if exit_code is None else f"exit code {exit_code}"
-
-
-def _cost(posted: Posted) -> float:
-    metadata = JsonFields(posted.metadata or JsonFields(posted.error).value("data"))
-    return float(metadata.number("costUsd") or 0.0)

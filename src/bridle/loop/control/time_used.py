@@ -70,7 +70,7 @@ def _driven(entry: Entry, ended: list[Entry]) -> tuple[str, float]:
 
 
 NOTED = "noted"
-"""Stands for the drivers of earlier versions, each of whose notes includes those before it."""
+"""The id for drivers of earlier versions, each of whose notes includes those before it."""
 
 
 def seconds_used(receipt: Receipt, earlier: dict[str, float]) -> float:

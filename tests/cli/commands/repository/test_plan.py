@@ -21,8 +21,9 @@ from bridle.loop.settings.model import Settings
 from bridle.stage.script import load_script
 from bridle.stage.server import Stage
 from bridle.stage.thread import running
-from tests.fixtures.bridle_program import BRIDLE, BRIDLE_AGENT
+from tests.fixtures.bridle_program import BRIDLE, BRIDLE_AGENT, run_bridle
 from tests.real.fixtures.claude_on_stage import Answer, calls, says
+from tests.run.fixtures.fake_agent import Script, init, result
 
 # Each turn is an agent start of a second or two; this is a hang.
 LIMIT_SECONDS = 120.0
@@ -238,3 +239,14 @@ def test_questions_count_only_while_they_are_allowed() -> None:
     given = {"questions": ["Which  one?"], "plan": ""}
     assert drafting.read_answer(given, "PLAN.md", may_ask=True) == drafting.Questions(("Which one?",))
     assert isinstance(drafting.read_answer(given, "PLAN.md", may_ask=False), drafting.Unusable)
+
+
+def test_a_cost_that_is_not_known_is_called_unknown(tmp_path: Path) -> None:
+    answer = {"questions": [], "plan": PLAN}
+    unpriced = result("here", total_cost_usd=None, usage={}, structured_output=answer)
+    agent = Script().listen().out(init(), unpriced).install(tmp_path / "bin", "claude")
+    done = run_bridle("plan", "--json", "Rate limits", cwd=tmp_path, variables={"BRIDLE_CLAUDE": str(agent.path)})
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert (document["cost_usd"], document["known_cost_usd"]) == (None, 0.0)
+    assert "cost: unknown" in done.stderr

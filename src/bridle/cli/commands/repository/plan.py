@@ -49,6 +49,7 @@ def command(
     from bridle.cli.user_interface.terminal import print_document, say
     from bridle.ground.home import bridle_home
     from bridle.loop.settings.bridle_toml import load_settings
+    from bridle.views.format_amounts import format_usd
 
     path = Path.cwd() / out
     if os.path.lexists(path):
@@ -63,8 +64,8 @@ def command(
         _fire_hooks(path, goal_text, planner.result, enabled=not no_hooks)
         for line in _summary(path, planner.result):
             say(line)
-    if planner.cost_usd:
-        say(f"cost: {planner.cost_usd:.4f} USD")
+    if planner.cost_usd != 0:
+        say(f"cost: {format_usd(planner.cost_usd, known=planner.known_cost_usd)}")
     if as_json:
         print_document(planner.document())
     return code
