@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bridle.loop.plan.model import Plan, Task
+from bridle.loop.process.active_time import ActiveTime
 from bridle.loop.process.receipt import build_receipt, verdict
 from bridle.loop.process.task_state import RunState, TaskState, Verdict
 from bridle.loop.run_inputs import RunInputs
@@ -52,7 +53,7 @@ def test_the_commands_of_a_receipt_can_be_copied_into_a_shell(tmp_path: Path, ca
     git(folder, "checkout", "-q", "-b", "bridle/r1")
     plan = Plan("P", "", (Task("T"),))
     inputs = RunInputs("r1", str(folder), "0" * 40, "bridle/r1", came_from, plan, Settings())
-    receipt = build_receipt(inputs, RunState.of(plan), Limits(), seconds=0.0)
+    receipt = build_receipt(inputs, RunState.of(plan), Limits(), time=ActiveTime())
     for command in (receipt.merge, receipt.undo):
         subprocess.run(["sh", "-c", command], cwd=folder, check=True, capture_output=True)
         assert git(folder, "branch", "--show-current").strip() == came_from
