@@ -148,3 +148,11 @@ def test_two_runs_do_not_work_in_one_working_copy_and_status_says_which_one_does
     assert status.endswith(f"  stop       bridle stop {run}\n")
     assert here.bridle("resume").returncode == 0
     assert "at work" not in here.bridle("status").stdout
+
+
+def test_an_agent_that_is_not_logged_in_is_reported_once_with_what_to_do(tmp_path: Path) -> None:
+    here = make_project(tmp_path, PLAN, "end('success', True, 'Not logged in · Please run /login')")
+    done = here.bridle("run")
+    assert done.returncode == 5, done.stderr
+    output = done.stderr + done.stdout
+    assert output.count("logged in") == output.count("claude is not logged in. Run claude and log in") == 1, output

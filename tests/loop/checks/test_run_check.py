@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bridle.errors import DiskError, InternalError
+from bridle.errors import DiskError, GitError, InternalError
 from bridle.ground import clock
 from bridle.loop.checks import fixed_tree
 from bridle.loop.checks.run_check import HEAD_CHARACTERS, LOG_LIMIT_BYTES, TAIL_CHARACTERS, create_output
@@ -253,6 +253,17 @@ def test_the_tree_before_an_interrupted_check_is_restored(here: Repository) -> N
     assert any("a check was interrupted" in line for line in here.printed)
     refs = here.git("for-each-ref", "--format=%(refname)", "refs/bridle/snapshots").split()
     assert "junk\n" in [here.git("show", f"{ref}:junk.txt") for ref in refs]
+
+
+def test_an_interrupted_check_whose_tree_is_lost_is_reported_with_how_to_continue(here: Repository) -> None:
+    _killed_by_its_check(here, "kill -9 $BRIDLE_TO_KILL; sleep 4325")
+    (note,) = here.context.run_folder.glob("bridle-checks-*.json")
+    note.write_text(json.dumps({"files": "0123456789" * 4, "head": None}))
+    with pytest.raises(GitError, match=f"a check was interrupted in {here.folder}") as caught:
+        here.check("true")
+    assert f"remove {note}, then run: bridle resume {here.context.run}" in str(caught.value.remedy)
+    note.unlink()
+    assert here.check("true")["passed"]
 
 
 def test_checks_wait_for_those_of_a_killed_bridle(here: Repository) -> None:
