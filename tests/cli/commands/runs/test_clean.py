@@ -217,3 +217,11 @@ def test_the_age_is_that_of_the_settings_or_of_the_flag(here: Path) -> None:
     assert "nothing is older" in bridle("clean", "--dry-run", "--keep", "11d", cwd=here).stderr
     assert path.exists()
     assert bridle("clean", "--keep", "nonsense", cwd=here).returncode == 2
+
+
+@pytest.mark.parametrize(("keep", "cause"), [("0s", "got 0 seconds"), ("200y", "got '200y'"), ("99999d", "100 years")])
+def test_a_duration_that_is_none_is_refused_with_what_it_must_be(keep: str, cause: str, tmp_path: Path) -> None:
+    done = bridle("clean", "--keep", keep, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--keep must be a duration above 0, such as 90s" in done.stderr
+    assert cause in done.stderr
