@@ -34,17 +34,26 @@ def test_a_continued_session_keeps_its_id_and_its_memory(tmp_path: Path) -> None
         assert {"first words", "second words", "third words"} <= set(user_texts(set_up.bodies()[-1]))
 
 
-def test_a_session_that_comes_back_with_another_id_is_a_fork(tmp_path: Path) -> None:
-    with scene(tmp_path, says("One."), says("Two.")) as set_up:
+def test_a_planner_continues_its_own_session_although_a_coder_ran_in_between(tmp_path: Path) -> None:
+    with scene(tmp_path, says("One."), says("Two."), says("Three.")) as set_up:
+        first = set_up.ask("plan words", "--mode", "planner").document
+        set_up.ask("code words")
+        third = set_up.ask("more plan words", "--mode", "planner", "--continue").document
+        assert (third["session_id"], third["session_forked"]) == (first["session_id"], False)
+        sent = set(user_texts(set_up.bodies()[-1]))
+        assert {"plan words", "more plan words"} <= sent
+        assert "code words" not in sent
+
+
+def test_a_session_that_is_gone_is_an_error_and_the_remembered_one_stays(tmp_path: Path) -> None:
+    with scene(tmp_path, says("One.")) as set_up:
         first = set_up.ask("first words").document
-        state = remembered(set_up) | {"coder_session_id": OTHER}
-        session_file(set_up.workspace).write_text(json.dumps(state), "utf-8")
-        second = set_up.ask("second words", "--continue")
-        assert second.document["session_id"] == first["session_id"]
-        assert (second.document["session_forked"], second.exit_code) == (True, 0)
-        assert f"bridle: the session forked: the agent was to resume {OTHER}" in second.stderr
+        second = set_up.ask("second words", "--resume", OTHER)
+        assert (second.exit_code, second.document["session_forked"]) == (1, False)
+        assert second.document["error"] == f"No conversation found with session ID: {OTHER}"
+        assert "forked" not in second.stderr
         assert remembered(set_up)["coder_session_id"] == first["session_id"]
-        assert set_up.inspect(second.log)["session_forked"] is True
+        assert set_up.inspect(second.log)["session_forked"] is False
 
 
 def test_a_resumed_session_goes_on_and_one_that_is_forked_is_seen(tmp_path: Path) -> None:

@@ -201,7 +201,7 @@ class Record:
     def usable_session(self) -> str | None:
         """The session to resume next; None if only a failed result without an init names one.
 
-        Claude Code prints such a result, with a new id, where it does not find the session to resume.
+        Claude Code prints such a result where it does not find the session to resume.
         """
         return self.session_id if self.inits or self.failure is None else None
 
