@@ -64,14 +64,19 @@ class GrowingLines:
             yield from self._visit(thread, is_last=True)
 
     def unsettled(self) -> list[Line]:
-        """Return the lines of the items that may still change."""
+        """Return the lines of the items that may still change, those of a sub-agent below its call."""
+        lines = list(self._unsettled_in(None))
+        return [BLANK, *lines] if lines and self._previous is not None else lines
+
+    def _unsettled_in(self, thread: str | None) -> Iterator[Line]:
         items = [item for item_id in self._unsettled if (item := self._transcript.item(item_id)) is not None]
-        waiting = [item for thread in (None, *self._threads_inside()) for item in self._remaining(thread)]
-        lines: list[Line] = []
-        for item in (*items, *waiting):
-            drawn = self._cards.opening(item, self._width(item.thread)) if isinstance(item, Call) else self._card(item)
-            lines += [BLANK, *indent(drawn, self._guide(item.thread), "guide")]
-        return lines if self._previous is not None else lines[1:]
+        for item in (*(item for item in items if item.thread == thread), *self._remaining(thread)):
+            if not isinstance(item, Call):
+                yield from indent([*self._card(item), BLANK], self._guide(thread), "guide")
+                continue
+            opening = list(self._cards.opening(item, self._width(thread)))
+            yield from indent(opening[:1] if item.id in self._opened else opening, self._guide(thread), "guide")
+            yield from self._unsettled_in(item.call_id) if item.call_id else ()
 
     def _settle(self) -> Iterator[Line]:
         """Write the unsettled items that have settled."""
