@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -181,6 +182,8 @@ def test_every_state_has_a_symbol_and_a_name() -> None:
         user_line(result("ok"), result("error", "no", is_error=True)),
         user_line(result("denied", "Permission to use Bash has been denied", is_error=True)),
         user_line(text("[Request interrupted by user]")),
+        assistant_line(use("unanswered", "Bash", command="unanswered")),
+        result_line("done"),
         assistant_line(use("running", "Bash", command="running")),
     )
     heads = [line for line in plain(transcript).split("\n") if "Bash  " in line]
@@ -189,6 +192,7 @@ def test_every_state_has_a_symbol_and_a_name() -> None:
         "✗ Bash  error  [error · 1.0 s]",
         "⊘ Bash  denied  [denied · 2.0 s]",
         "■ Bash  interrupted  [interrupted]",
+        "– Bash  unanswered  [unanswered]",
         "◌ Bash  running  [running]",
     ]
 
@@ -221,3 +225,36 @@ def test_the_document_nests_sub_agents_and_names_the_types() -> None:
     assert (agent["detail"]["type"], agent["detail"]["report"], agent["state"]) == ("sub_agent", "Sub report.", "ok")
     assert [(inner["name"], inner["output"]) for inner in agent["items"]] == [("Bash", "inside")]
     assert actual["items"][3]["cost_usd"] == 0.004
+
+
+@pytest.mark.parametrize(
+    ("refusal", "state"),
+    [
+        ([user_line(result("a", "Permission to use it has been denied", is_error=True))], "denied"),
+        ([user_line(result("a", "String to replace not found in file.", is_error=True))], "error"),
+        ([], "interrupted"),
+    ],
+)
+def test_a_change_that_was_not_made_is_shown_as_requested(refusal: list[dict[str, Any]], state: str) -> None:
+    for name, arguments, lines in (
+        ("Edit", {"old_string": "one", "new_string": "two"}, ["  -one", "  +two"]),
+        ("Write", {"content": "whole\n"}, ["  +whole"]),
+        ("NotebookEdit", {"new_source": "x = 1"}, ["  +x = 1"]),
+        ("MultiEdit", {"edits": [{"old_string": "one", "new_string": "two"}]}, ["  -one", "  +two"]),
+    ):
+        transcript = transcript_of(assistant_line(use("a", name, file_path="f", **arguments)), *refusal)
+        transcript.finish()
+        head, *shown = plain(transcript).splitlines()
+        assert f"[{state} · requested +1 −{len(lines) - 1}" in head
+        assert shown[: len(lines)] == lines
+
+
+def test_a_todo_list_and_questions_without_a_result_are_shown() -> None:
+    transcript = transcript_of(
+        assistant_line(use("a", "TodoWrite", todos=[{"content": "look", "status": "pending"}])),
+        assistant_line(use("b", "AskUserQuestion", questions=[{"question": "Which?", "multiSelect": True}])),
+    )
+    transcript.finish()
+    shown = plain(transcript)
+    assert "■ TodoWrite  0 of 1 done  [interrupted]\n  · look (pending)\n" in shown
+    assert "  ? Which? (several answers)\n    not answered\n" in shown

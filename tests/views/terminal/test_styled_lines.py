@@ -24,7 +24,17 @@ def test_a_text_is_wrapped_between_words_and_a_long_word_anywhere(text: str, wid
 
 
 @pytest.mark.parametrize(
-    ("text", "width", "cut"), [("four", 4, "four"), ("fifth", 4, "fif…"), ("日本語", 5, "日本…"), ("日本語", 4, "日…")]
+    ("text", "width", "cut"),
+    [
+        ("four", 4, "four"),
+        ("fifth", 4, "fif…"),
+        ("日本語", 5, "日本…"),
+        ("日本語", 4, "日…"),
+        ("ab", 1, "…"),
+        ("abc", 2, "a…"),
+        ("日本", 2, "…"),
+        ("ab", 0, ""),
+    ],
 )
 def test_a_cut_text_ends_with_an_ellipsis_within_its_width(text: str, width: int, cut: str) -> None:
     assert truncate(text, width) == cut

@@ -55,6 +55,7 @@ SYMBOLS = {
     State.ERROR: "✗",
     State.DENIED: DENIED,
     State.INTERRUPTED: "■",
+    State.UNANSWERED: "–",
 }
 _TODO_SYMBOLS = {"completed": "✓", "in_progress": "▸", "pending": "·"}
 _LABELS = {Speaker.USER: "user", Speaker.PROGRAM: "program", Speaker.STRAY: "stray line"}
@@ -169,8 +170,9 @@ class Cards:
             case FileChange() as change:
                 yield from self._diff(change, width)
                 yield from () if succeeded else self._output(call, width)
-            case TodoList() as todos if succeeded:
+            case TodoList() as todos:
                 yield from self._todos(todos, width)
+                yield from () if succeeded else self._output(call, width)
             case Questions() as questions:
                 yield from self._questions(questions, width)
                 are_answered = all(question.answer is not None for question in questions.questions)
@@ -259,6 +261,7 @@ class Cards:
     def _questions(self, questions: Questions, width: int) -> Iterator[Line]:
         for question in questions.questions:
             head = f"{question.header}: {question.text}" if question.header else question.text
+            head += " (several answers)" if question.several else ""
             yield from (styled_line(text, "question") for text in wrap_text(f"? {self._page.clean(head)}", width))
             for option in question.options:
                 choice = f"- {option.label}" + (f": {option.description}" if option.description else "")

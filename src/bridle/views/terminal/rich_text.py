@@ -32,6 +32,7 @@ _STYLES = {
     "state.error": "red",
     "state.denied": "yellow",
     "state.interrupted": "magenta",
+    "state.unanswered": "magenta",
 }
 
 

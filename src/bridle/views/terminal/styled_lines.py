@@ -60,7 +60,9 @@ def truncate(text: str, width: int) -> str:
     """Cut a text to at most `width` cells, with an ellipsis where it was cut."""
     if cell_width(text) <= width:
         return text
-    return split_cells(text, max(width - 1, 1))[0] + "…"
+    if width > 2:
+        return split_cells(text, width - 1)[0] + "…"
+    return (text[0] if cell_width(text[0]) < width else "") + "…" if width > 0 else ""
 
 
 def split_cells(text: str, width: int) -> list[str]:

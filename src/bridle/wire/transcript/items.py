@@ -18,6 +18,7 @@ class State(StrEnum):
     ERROR = "error"
     DENIED = "denied"
     INTERRUPTED = "interrupted"
+    UNANSWERED = "unanswered"  # its turn succeeded, but the stream has no result of it
 
 
 class Speaker(StrEnum):

@@ -107,6 +107,12 @@ class ToolCallItems:
         self._refused.clear()
         self._rejected.clear()
 
+    def turn_succeeded(self) -> None:
+        """Mark the foreground calls without a result: the turn would not have succeeded before they had one."""
+        for call in self._board.running():
+            if not call.background:
+                self._board.change(call.id, state=State.UNANSWERED)
+
     def finish(self) -> None:
         """Mark the running calls as interrupted: the process has ended."""
         for call in self._board.running():

@@ -221,6 +221,8 @@ class Transcript:
         denied = {denial.call_id for denial in footer.denials}
         is_complete = isinstance(event.permission_denials, list) and "" not in denied
         self._calls.denied(denied, is_complete=is_complete)
+        if not footer.failed:
+            self._calls.turn_succeeded()
         earlier, text = self._board.footer_count, "" if is_shown else footer.text
         self._board.add(replace(footer, at=at, text=text, earlier_turns=earlier))
 
