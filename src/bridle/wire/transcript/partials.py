@@ -11,6 +11,7 @@ from bridle.wire.events.events import StreamEvent
 from bridle.wire.transcript.item_board import ItemBoard
 from bridle.wire.transcript.items import TextItem, Thought
 
+TOOL_USE = "tool_use"
 _KINDS: dict[str, type[TextItem | Thought]] = {"text": TextItem, "thinking": Thought}
 
 
@@ -24,6 +25,8 @@ class ContentBlock(Struct, frozen=True):
     """The block that a `content_block_start` begins."""
 
     type: str = ""
+    id: str = ""
+    name: str = ""
 
 
 class Delta(Struct, frozen=True):
@@ -31,6 +34,7 @@ class Delta(Struct, frozen=True):
 
     text: str | None = None
     thinking: str | None = None
+    partial_json: str | None = None
 
 
 class StreamData(Struct, frozen=True):
@@ -56,6 +60,17 @@ class _Live:
     stopped: bool = False
 
 
+@dataclass(slots=True)
+class PartialCall:
+    """A tool call whose input arrives in pieces."""
+
+    thread: str | None
+    message_id: str | None
+    call_id: str
+    name: str
+    input: str = ""
+
+
 class Partials:
     """The live items of each thread, by the index of their block."""
 
@@ -64,6 +79,7 @@ class Partials:
         self._limit = limit
         self._live: dict[str | None, dict[int, _Live]] = {}
         self._messages: dict[str | None, str | None] = {}
+        self._calls: dict[tuple[str | None, int], PartialCall] = {}
 
     def add(self, event: StreamEvent, at: float | None) -> None:
         data, thread = _decode(event.event), event.parent_tool_use_id
@@ -86,6 +102,10 @@ class Partials:
                 return item.item_id
         return None
 
+    def unfinished_calls(self) -> list[PartialCall]:
+        """Return the calls of the last message; those that were printed whole are among them."""
+        return list(self._calls.values())
+
     def finish(self) -> None:
         """Settle all live items: no more deltas will come."""
         for live in self._live.values():
@@ -99,16 +119,23 @@ class Partials:
             if not item.stopped:
                 self._board.remove(item.item_id)
         self._messages[thread] = message_id
+        self._calls = {place: call for place, call in self._calls.items() if call.thread != thread}
 
     def _open(self, thread: str | None, data: StreamData, at: float | None) -> None:
-        kind = _KINDS.get(data.content_block.type)
+        block = data.content_block
+        if block.type == TOOL_USE:
+            call = PartialCall(thread, self._messages.get(thread), block.id, block.name)
+            self._calls[thread, data.index] = call
+        kind = _KINDS.get(block.type)
         if kind is None or data.index in self._live.get(thread, {}):
             return
         item_id = self._board.put(kind, thread, at=at, live=True, message_id=self._messages.get(thread))
         self._live.setdefault(thread, {})[data.index] = _Live(item_id, kind, self._limit)
 
     def _extend(self, thread: str | None, data: StreamData) -> None:
-        live = self._live.get(thread, {}).get(data.index)
+        live, call = self._live.get(thread, {}).get(data.index), self._calls.get((thread, data.index))
+        if call is not None and len(call.input) < self._limit:
+            call.input += data.delta.partial_json or ""
         if live is None:
             return
         piece = data.delta.text if live.kind is TextItem else data.delta.thinking

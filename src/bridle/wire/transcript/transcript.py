@@ -10,15 +10,17 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from msgspec import Raw
 from msgspec.structs import replace
 
 from bridle.wire.events.blocks import AnyBlock, Image, Text, Thinking, ToolResult, ToolUse, UnknownBlock, to_raw_text
-from bridle.wire.events.events import SYNTHETIC_MODEL, Assistant, Event, Result, StreamEvent, User
+from bridle.wire.events.events import SYNTHETIC_MODEL, Assistant, Event, Message, Result, StreamEvent, User
 from bridle.wire.events.system import TaskProgress
 from bridle.wire.mask import Mask
 from bridle.wire.record.outcome import Ending
 from bridle.wire.record.refusals import INTERRUPTED_PREFIX
 from bridle.wire.transcript.clip import Clip
+from bridle.wire.transcript.cut_json import complete_json
 from bridle.wire.transcript.footer import footer_of
 from bridle.wire.transcript.inferred_threads import InferredThreads
 from bridle.wire.transcript.item_board import ItemBoard
@@ -74,6 +76,11 @@ class Transcript:
         `ending` is how it ended, where that is known.
         """
         self._partials.finish()
+        for call in self._partials.unfinished_calls():
+            if call.call_id and self._board.call(call.call_id) is None:
+                event = Assistant(message=Message(id=call.message_id), parent_tool_use_id=call.thread)
+                arguments = Raw(complete_json(call.input).encode("utf-8", "replace"))
+                self._calls.use(ToolUse(id=call.call_id, name=call.name, input=arguments), event, None)
         self._calls.finish()
         self._program.finish()
         has_result = self._board.footer_count > 0
