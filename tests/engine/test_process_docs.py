@@ -81,7 +81,7 @@ def test_a_plan_that_is_never_good_is_halted(tmp_path: Path) -> None:
 
 def test_a_refusal_without_a_word_halts_and_approves_nothing(tmp_path: Path) -> None:
     iterated = bench_of(tmp_path, "gate.py", {"goal": "faster tests"})
-    found = answer(iterated, answer(iterated, iterated.iterate(), "a plan"), {"approved": "maybe"})
+    found = answer(iterated, answer(iterated, iterated.iterate(), "a plan"), {"approved": False})
     assert found.status == "halted"
 
 
@@ -105,7 +105,10 @@ def test_a_file_more_while_the_fan_out_is_under_way_is_done_too(tmp_path: Path) 
     iterated = bench_of(tmp_path, "fan_out.py", {"paths": ["a.py", "b.py"]})
     iterated.iterate()
     iterated.post("document:b.py", "done")
-    (iterated.run / "inputs.json").write_text('{"paths": ["new.py", "a.py", "b.py"]}')
+    source = iterated.process.read_text()
+    iterated.process.write_text(
+        source.replace('for path in inputs["paths"]))', 'for path in ["new.py", *inputs["paths"]]))')
+    )
     assert waiting(iterated.iterate()) == ["Document new.py", "Document a.py"]
 
 
