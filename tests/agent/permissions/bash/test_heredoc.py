@@ -19,6 +19,7 @@ from bridle.agent.permissions.bash.parse import read_script
         "cat <<-E\n\tplain\n\tE",
         "cat <<'E' | wc -l\na\nE",
         "cat <<'E'\nE",
+        "cat <<'E'\nxE\nE",
     ],
 )
 def test_a_document_without_expansion_is_text(command: str) -> None:
@@ -35,6 +36,8 @@ def test_a_document_that_the_shell_expands_is_doubted(body: str) -> None:
     "command",
     [
         "cat <<'E'\nno end",
+        "cat <<'E'\n E\nrm x\nE",
+        "cat <<'E'\nE \nrm x\nE",
         "cat <<E$X\na\nE$X",
         "cat <<'E F'\na\nE F",
         "cat <<\\E\na\nE",
