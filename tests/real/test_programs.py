@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bridle.errors import UsageError
-from bridle.run.command import build
+from bridle.run.command import build_command
 from bridle.run.request import Mode, Permission, Reasoning, Request
 from tests.real.fixtures.installed_programs import pinned_version, program
 
@@ -69,7 +69,7 @@ def requests(agent: str) -> Iterator[Request]:
 def takes(agent: str, name: str, value: object) -> bool:
     """Whether an agent can be asked for this at all."""
     try:
-        build(Request(prompt="hello", cwd=Path("/"), agent=agent, **{name: value}), agent, {})  # type: ignore[arg-type]  # a field by its name
+        build_command(Request(prompt="hello", cwd=Path("/"), agent=agent, **{name: value}), agent, {})  # type: ignore[arg-type]  # a field by its name
     except UsageError:
         return False
     return True
@@ -90,7 +90,7 @@ def test_the_installed_version_is_the_pinned_one(agent: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_the_real_help_names_every_flag_that_we_pass(agent: str, tmp_path: Path) -> None:
     help_text = "\n".join(told(agent, tmp_path, *before, "--help")[1] for before in HELP[agent])
-    passed = set().union(*(flags(build(request, agent, {}).argv) for request in requests(agent)))
+    passed = set().union(*(flags(build_command(request, agent, {}).argv) for request in requests(agent)))
     assert len(passed) >= 4
     assert {flag for flag in passed if not re.search(rf"(?<![\w-]){flag}(?![\w-])", help_text)} == set()
 
@@ -98,7 +98,7 @@ def test_the_real_help_names_every_flag_that_we_pass(agent: str, tmp_path: Path)
 @pytest.mark.parametrize("resumed", [False, True])
 def test_codex_reads_our_whole_command_line_up_to_its_help(resumed: bool, tmp_path: Path) -> None:
     """Codex reads from left to right: a flag it does not know, or not there, is refused before the help is printed."""
-    for argv in {build(request, "codex", {}).argv for request in requests("codex")}:
+    for argv in {build_command(request, "codex", {}).argv for request in requests("codex")}:
         if ("resume" in argv) is resumed:
             exit_code, words = told("codex", tmp_path, *argv[1:-1], "--help")
             assert (exit_code, "Usage: codex exec" in words) == (0, True), (argv, words)

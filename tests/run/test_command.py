@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bridle.errors import UsageError
-from bridle.run.command import PROMPT_ARGUMENT_LIMIT_BYTES, Command, build, needs_conversation, thinking_tokens
+from bridle.run.command import PROMPT_ARGUMENT_LIMIT_BYTES, Command, build_command, needs_conversation, thinking_tokens
 from bridle.run.request import Auth, Mode, Permission, Reasoning, Request
 
 START = ("/bin/claude", "-p", "--output-format", "stream-json", "--verbose")
@@ -22,7 +22,7 @@ UNUSED = "login (ANTHROPIC_API_KEY is set but not used, because auth is not key)
 
 
 def command(agent: str = "claude", prompt: str = "hi", *, inherited: Mapping[str, str] = {}, **fields: Any) -> Command:
-    return build(Request(prompt, Path("/w"), agent=agent, **fields), f"/bin/{agent}", inherited)
+    return build_command(Request(prompt, Path("/w"), agent=agent, **fields), f"/bin/{agent}", inherited)
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ def command(agent: str = "claude", prompt: str = "hi", *, inherited: Mapping[str
 )
 def test_the_whole_command_line_of_claude(fields: dict[str, Any], argv: tuple[str, ...]) -> None:
     built = command(**fields)
-    assert built == Command(argv, {}, "login", talk="json_schema" in fields)
+    assert built == Command(argv, {}, "login", is_conversation="json_schema" in fields)
     own = command("bridle-agent", **fields)
-    assert own == Command(("/bin/bridle-agent", *argv[1:]), {}, "login", talk="json_schema" in fields)
+    assert own == Command(("/bin/bridle-agent", *argv[1:]), {}, "login", is_conversation="json_schema" in fields)
 
 
 @pytest.mark.parametrize(
@@ -172,8 +172,8 @@ def test_no_prompt_can_be_read_as_a_flag(prompt: str) -> None:
 
 def test_a_prompt_over_the_limit_of_an_argument_goes_into_a_conversation() -> None:
     short, long = command(prompt=LONG[1:]), command(prompt=LONG)
-    assert (short.talk, short.argv[-1]) == (False, LONG[1:])
-    assert long.talk
+    assert (short.is_conversation, short.argv[-1]) == (False, LONG[1:])
+    assert long.is_conversation
     assert LONG not in long.argv
     assert "--input-format" in long.argv
     assert needs_conversation(Request("é" * (PROMPT_ARGUMENT_LIMIT_BYTES // 2 + 1), Path("/")))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.run.attempt import Attempt
-from bridle.run.command import build
+from bridle.run.command import build_command
 from bridle.run.logs import RunLog
 from bridle.run.request import Request
 from bridle.wire.record.error_category import Category
@@ -66,7 +66,7 @@ def test_a_device_without_room_is_a_fault_and_the_events_are_still_read(tmp_path
     request = Request("hello", tmp_path)
     full, other = (os.open(path, os.O_WRONLY) for path in ("/dev/full", "/dev/null"))
     log = RunLog(tmp_path / "log", (full, other, os.dup(other)))
-    attempt = Attempt(request, build(request, str(agent.path), agent.environment()), log)
+    attempt = Attempt(request, build_command(request, str(agent.path), agent.environment()), log)
 
     async def main() -> None:
         async with asyncio.timeout(HANG_SECONDS):

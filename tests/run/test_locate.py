@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import AgentNotFound, AgentNotReady
-from bridle.run.locate import Program, locate
+from bridle.run.locate import Program, find_program
 from tests.run.fixtures.agent_runs import run_agent
 from tests.run.fixtures.fake_agent import Agent, successful_turn
 
@@ -24,35 +24,35 @@ def program(path: Path, *, executable: bool = True) -> Path:
 def test_the_variable_wins_over_path(tmp_path: Path) -> None:
     named, other = program(tmp_path / "a/mine"), program(tmp_path / "b/claude")
     environment = {"BRIDLE_CLAUDE": str(named), "PATH": str(other.parent)}
-    assert locate("claude", environment) == Program(str(named), "BRIDLE_CLAUDE")
-    assert locate("claude", environment | {"BRIDLE_CLAUDE": ""}) == Program(str(other), "PATH")
+    assert find_program("claude", environment) == Program(str(named), "BRIDLE_CLAUDE")
+    assert find_program("claude", environment | {"BRIDLE_CLAUDE": ""}) == Program(str(other), "PATH")
 
 
 def test_the_variable_may_name_a_program_on_path(tmp_path: Path) -> None:
     named = program(tmp_path / "mine")
-    assert locate("codex", {"BRIDLE_CODEX": "mine", "PATH": str(tmp_path)}) == Program(str(named), "BRIDLE_CODEX")
+    assert find_program("codex", {"BRIDLE_CODEX": "mine", "PATH": str(tmp_path)}) == Program(str(named), "BRIDLE_CODEX")
 
 
 def test_a_dash_in_an_agents_name_is_an_underscore_in_its_variable(tmp_path: Path) -> None:
     named = program(tmp_path / "mine")
-    assert locate("bridle-agent", {"BRIDLE_BRIDLE_AGENT": str(named)}).path == str(named)
+    assert find_program("bridle-agent", {"BRIDLE_BRIDLE_AGENT": str(named)}).path == str(named)
 
 
 def test_a_relative_folder_on_path_gives_an_absolute_program(tmp_path: Path) -> None:
     program(tmp_path / "claude")
     relative = os.path.relpath(tmp_path)
-    assert locate("claude", {"PATH": relative}).path == str(tmp_path / "claude")
+    assert find_program("claude", {"PATH": relative}).path == str(tmp_path / "claude")
 
 
 @pytest.mark.parametrize("place", [".claude/local", ".local/bin", ".npm-global/bin", ".bun/bin", "node_modules/.bin"])
 def test_the_known_places_in_the_home_folder_come_last(tmp_path: Path, place: str) -> None:
     found = program(tmp_path / place / "claude")
-    assert locate("claude", {"HOME": str(tmp_path), "PATH": ""}) == Program(str(found), str(found.parent))
+    assert find_program("claude", {"HOME": str(tmp_path), "PATH": ""}) == Program(str(found), str(found.parent))
 
 
 def test_our_own_agent_is_found_beside_this_bridle_where_its_environment_is_not_on_path(tmp_path: Path) -> None:
     beside = Path(sys.executable).parent
-    assert locate("bridle-agent", {"HOME": str(tmp_path), "PATH": ""}) == Program(
+    assert find_program("bridle-agent", {"HOME": str(tmp_path), "PATH": ""}) == Program(
         str(beside / "bridle-agent"), str(beside)
     )
 
@@ -61,13 +61,13 @@ def test_a_known_place_that_holds_no_program_is_passed_over(tmp_path: Path) -> N
     program(tmp_path / ".claude/local/codex", executable=False)
     (tmp_path / ".local/bin/codex").mkdir(parents=True)
     with pytest.raises(AgentNotFound):
-        locate("codex", {"HOME": str(tmp_path), "PATH": ""})
+        find_program("codex", {"HOME": str(tmp_path), "PATH": ""})
 
 
 @pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "opencode"])
 def test_a_missing_agent_is_reported_with_the_remedy(tmp_path: Path, agent: str) -> None:
     with pytest.raises(AgentNotFound, match=f"(?i)^{agent} CLI not found: it is not on PATH") as refused:
-        locate(agent, {"HOME": str(tmp_path), "PATH": ""})
+        find_program(agent, {"HOME": str(tmp_path), "PATH": ""})
     assert "npm install -g" in str(refused.value)
     assert f"BRIDLE_{agent.upper()}" in str(refused.value)
 
@@ -75,10 +75,10 @@ def test_a_missing_agent_is_reported_with_the_remedy(tmp_path: Path, agent: str)
 def test_a_named_program_that_is_missing_or_not_executable_is_distinguished(tmp_path: Path) -> None:
     plain = program(tmp_path / "plain", executable=False)
     with pytest.raises(AgentNotReady, match=r"plain \(from BRIDLE_CLAUDE\) is not executable"):
-        locate("claude", {"BRIDLE_CLAUDE": str(plain)})
+        find_program("claude", {"BRIDLE_CLAUDE": str(plain)})
     for missing in ("gone", "too-long-for-a-name" * 20 + "gone"):
         with pytest.raises(AgentNotFound, match=r"^Claude CLI not found: .*gone \(from BRIDLE_CLAUDE\)"):
-            locate("claude", {"BRIDLE_CLAUDE": str(tmp_path / missing)})
+            find_program("claude", {"BRIDLE_CLAUDE": str(tmp_path / missing)})
 
 
 def test_a_run_with_a_missing_program_starts_nothing_and_names_it(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import DiskError
-from bridle.run.log_meta import EndMeta, LogMeta, StartMeta, beside, mark_lost, read_meta, write_meta
+from bridle.run.log_meta import EndMeta, LogMeta, StartMeta, mark_lost, read_meta, sidecar_path, write_meta
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.outcome import Ending, Policy, Rules
 
@@ -57,7 +57,7 @@ END = EndMeta(
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     log = tmp_path / "a.b.ndjson"
-    path = beside(log, ".meta.json")
+    path = sidecar_path(log, ".meta.json")
     assert path.name == "a.b.meta.json"
     assert read_meta(log) == LogMeta()
     write_meta(path, START)
@@ -91,9 +91,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 )
 def test_an_agent_whose_bridle_was_killed_ran_until_it_printed_last(tmp_path: Path, times: str, seconds: float) -> None:
     log = tmp_path / "a.ndjson"
-    write_meta(beside(log, ".meta.json"), START)
+    write_meta(sidecar_path(log, ".meta.json"), START)
     assert read_meta(log).seconds == 0
-    beside(log, ".times").write_text(times)
+    sidecar_path(log, ".times").write_text(times)
     assert read_meta(log).seconds == seconds
 
 
@@ -105,7 +105,7 @@ def test_a_pipe_in_the_place_of_the_times_is_not_waited_for(tmp_path: Path) -> N
 
 def test_a_lost_run_keeps_its_start_and_has_no_exit_code(tmp_path: Path) -> None:
     log = tmp_path / "a.ndjson"
-    write_meta(beside(log, ".meta.json"), START)
+    write_meta(sidecar_path(log, ".meta.json"), START)
     mark_lost(log)
     meta = read_meta(log)
     assert (meta.is_ended, meta.agent, meta.ending.exit_code) == (True, "codex", None)

@@ -13,9 +13,9 @@ from bridle.run.policy import (
     describe_login_failure,
     deserves_retry,
     log_in_remedy,
-    not_logged_in,
-    not_started,
+    login_error,
     rules_of,
+    start_error,
 )
 from bridle.run.request import Request
 from bridle.wire.record.outcome import Ending, Policy, Rules, judge
@@ -48,25 +48,25 @@ def test_background_work_is_not_doubted_where_it_is_switched_off() -> None:
 
 def test_an_agent_that_cannot_start_is_the_fault_of_whoever_can_fix_it() -> None:
     error = ProcessError("no", remedy="do")
-    assert isinstance(not_started("claude", error, SpawnFailure("program", None)), AgentNotFound)
-    assert isinstance(not_started("claude", error, SpawnFailure("interpreter", None)), AgentNotReady)
+    assert isinstance(start_error("claude", error, SpawnFailure("program", None)), AgentNotFound)
+    assert isinstance(start_error("claude", error, SpawnFailure("interpreter", None)), AgentNotReady)
     with pytest.raises(UsageError):
-        not_started("claude", error, SpawnFailure("folder", None))
+        start_error("claude", error, SpawnFailure("folder", None))
     with pytest.raises(ProcessError):
-        not_started("claude", error, SpawnFailure("machine", None))
+        start_error("claude", error, SpawnFailure("machine", None))
 
 
 def test_a_rejected_key_and_a_missing_login_have_different_remedies() -> None:
     record = Record(results=1, failure=Failure("Not logged in · Please run /login", notice="authentication_failed"))
     outcome = judge(record, Ending(exit_code=1))
     request = Request("p", Path("/w"))
-    by_login, by_key = (not_logged_in(request, record, outcome, auth) for auth in ("login", "ANTHROPIC_API_KEY"))
+    by_login, by_key = (login_error(request, record, outcome, auth) for auth in ("login", "ANTHROPIC_API_KEY"))
     assert by_login is not None
     assert by_login.message == "claude is not logged in"
     assert by_key is not None
     assert by_key.message.startswith("claude cannot log in: the API rejected ANTHROPIC_API_KEY (")
     other = Record(results=1, failure=Failure("overloaded", api_error_status=529))
-    assert not_logged_in(request, other, judge(other, Ending(exit_code=1)), "login") is None
+    assert login_error(request, other, judge(other, Ending(exit_code=1)), "login") is None
 
 
 def test_an_unusual_failure_of_the_login_is_quoted() -> None:

@@ -15,7 +15,7 @@ from bridle.run.command import Command
 from bridle.run.logs import RunLog
 from bridle.run.request import Request
 from bridle.run.structured import CORRECTIONS, Schema
-from bridle.run.watchdog import Clock, Deadline, Watchdog, next_deadline
+from bridle.run.watchdog import Deadline, RunTimes, Watchdog, next_deadline
 from bridle.wire.control import control_messages
 from bridle.wire.dialects.dialect_table import StreamDecoder, decoder_for
 from bridle.wire.events.blocks import Text
@@ -119,7 +119,7 @@ class Attempt:
             cwd=self.request.cwd,
             environment=self.command.environment,
             token=ids.new_token(),
-            has_stdin=self.command.talk or self.command.stdin_text is not None,
+            has_stdin=self.command.is_conversation or self.command.stdin_text is not None,
         )
         self.started = self._last_byte = clock.monotonic()
         child = await child_process.start(spawn, on_chunk=self.log.write, on_stderr=self.log.write_stderr)
@@ -145,7 +145,7 @@ class Attempt:
     async def _converse(self, child: Child, decoder: StreamDecoder) -> AsyncGenerator[list[Event], None]:
         """Send the prompt, and read until the output ends or a limit is reached."""
         # Concurrently: an agent may print a lot before it reads, and its limits apply from the start.
-        self._is_stdin_open = self.command.talk
+        self._is_stdin_open = self.command.is_conversation
         self._sending = asyncio.create_task(self._send(child))
         while not self._is_stopped():
             chunk = await self._next_chunk(child)
@@ -202,7 +202,7 @@ class Attempt:
 
     async def _next_chunk(self, child: Child) -> bytes | None:
         """Return the next bytes; None at their end, and when the run was stopped."""
-        deadline = next_deadline(Clock(self.started, self._last_byte, self._done), self.request.limits, self.record)
+        deadline = next_deadline(RunTimes(self.started, self._last_byte, self._done), self.request.limits, self.record)
         # Without this, output that is always available would starve the event loop: limits, signals, other agents.
         await asyncio.sleep(0)
         left = deadline.at - clock.monotonic()
@@ -233,7 +233,7 @@ class Attempt:
             self.fault = f"the run was stopped, because its log could not be written: {error.message}"
 
     async def _send(self, child: Child) -> None:
-        if self.command.talk:
+        if self.command.is_conversation:
             await self._send_prompt(child, self.request.prompt)
         elif self.command.stdin_text is not None:
             await self._write(child, self.command.stdin_text.encode("utf-8", "replace"))

@@ -64,13 +64,13 @@ class Command:
     environment: dict[str, str]
     auth: str
     """The credential that pays, for display."""
-    talk: bool = False
+    is_conversation: bool = False
     """stdin is a stream-json conversation; the prompt is its first message."""
     stdin_text: str | None = None
     """The text for stdin, where the agent reads its prompt from there."""
 
 
-def build(request: Request, program: str, inherited: Mapping[str, str]) -> Command:
+def build_command(request: Request, program: str, inherited: Mapping[str, str]) -> Command:
     """Build the command; `program` is the executable, `inherited` Bridle's own environment."""
     builders: dict[str, Callable[[Request, str], Command]] = {
         "claude": _claude,
@@ -84,7 +84,7 @@ def build(request: Request, program: str, inherited: Mapping[str, str]) -> Comma
         raise UsageError(f"the agent must be one of {known}, got {request.agent!r}")
     command = builders[request.agent](request, program)
     environment, auth = _environment(request, inherited)
-    return Command(command.argv, environment | command.environment, auth, command.talk, command.stdin_text)
+    return Command(command.argv, environment | command.environment, auth, command.is_conversation, command.stdin_text)
 
 
 def tools_of(request: Request) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ def variable_of(agent: str) -> str:
     return "BRIDLE_" + agent.upper().replace("-", "_")
 
 
-def locate(agent: str, environment: Mapping[str, str]) -> Program:
+def find_program(agent: str, environment: Mapping[str, str]) -> Program:
     """Find the executable of an agent; raise AgentError where there is none that can be used."""
     variable = variable_of(agent)
     named = environment.get(variable)

@@ -116,7 +116,7 @@ def read_meta(log: Path) -> LogMeta:
 
     Raise DiskError where it cannot be read or is not a JSON object.
     """
-    path, stderr = beside(log, META_SUFFIX), beside(log, STDERR_SUFFIX)
+    path, stderr = sidecar_path(log, META_SUFFIX), sidecar_path(log, STDERR_SUFFIX)
     if not os.path.isfile(path):  # also where the name is too long for a file
         return LogMeta()
     document = _read_document(path)
@@ -152,7 +152,7 @@ def read_meta(log: Path) -> LogMeta:
 
 def mark_lost(log: Path) -> None:
     """Write the end of a run whose Bridle was killed; its exit code is not known."""
-    path = beside(log, META_SUFFIX)
+    path = sidecar_path(log, META_SUFFIX)
     document = _read_document(path) if os.path.isfile(path) else {}
     disk.write_json_atomic(path, {**document, "ended": clock.iso(clock.now()), "exit_code": None, "lost": True})
 
@@ -168,7 +168,7 @@ def read_stderr_end(path: Path) -> str:
         return tail.decode("utf-8", "replace")
 
 
-def beside(log: Path, suffix: str) -> Path:
+def sidecar_path(log: Path, suffix: str) -> Path:
     """Return the path of a file that belongs to a log."""
     return log.parent / (log.name.removesuffix(LOG_SUFFIX) + suffix)
 
@@ -177,7 +177,7 @@ def _last_output_seconds(log: Path) -> float:
     """Return when the agent printed last, after its start; 0 where the file of times does not say so."""
     try:
         # O_NONBLOCK: an agent may have put a named pipe there.
-        fd = os.open(beside(log, TIMES_SUFFIX), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        fd = os.open(sidecar_path(log, TIMES_SUFFIX), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             words = os.pread(fd, _LAST_LINE_BYTES, max(0, os.fstat(fd).st_size - _LAST_LINE_BYTES)).split()
         finally:

@@ -15,7 +15,7 @@ from pathlib import Path
 from bridle.errors import DiskError
 from bridle.ground import clock, disk, ids
 from bridle.ground.git_folder import find_common_folder
-from bridle.run.log_meta import LOG_SUFFIX, META_SUFFIX, STDERR_SUFFIX, TIMES_SUFFIX, beside
+from bridle.run.log_meta import LOG_SUFFIX, META_SUFFIX, STDERR_SUFFIX, TIMES_SUFFIX, sidecar_path
 from bridle.run.request import Request
 
 STATE_FOLDER = Path(".ralph") / "state"
@@ -31,8 +31,8 @@ class RunLog:
 
     def __init__(self, path: Path, fds: tuple[int, int, int]) -> None:
         self.path = path
-        self.stderr_path = beside(path, STDERR_SUFFIX)
-        self.meta_path = beside(path, META_SUFFIX)
+        self.stderr_path = sidecar_path(path, STDERR_SUFFIX)
+        self.meta_path = sidecar_path(path, META_SUFFIX)
         self._out, self._err, self._times = fds
         self._started = clock.monotonic()
         self._offset = 0
@@ -44,7 +44,7 @@ class RunLog:
         folder = private_folder(request.workspace, FOLDER)
         name = f"{clock.stamp(moment)}-{request.mode}-{ids.safe_name(request.task)}"
         path, out = create_log(folder, name, LOG_SUFFIX)
-        stderr, times = (disk.create_exclusive(beside(path, suffix)) for suffix in (STDERR_SUFFIX, TIMES_SUFFIX))
+        stderr, times = (disk.create_exclusive(sidecar_path(path, suffix)) for suffix in (STDERR_SUFFIX, TIMES_SUFFIX))
         return cls(path, (out, stderr, times))
 
     def write(self, chunk: bytes) -> None:

@@ -33,7 +33,7 @@ def deserves_retry(record: Record, outcome: Outcome, ending: Ending) -> bool:
     return outcome.policy is Policy.HARNESS or outcome.error is not None
 
 
-def not_started(agent: str, error: ProcessError, failure: SpawnFailure) -> AgentError:
+def start_error(agent: str, error: ProcessError, failure: SpawnFailure) -> AgentError:
     """Return the error of the agent; raise an error of the caller or the machine."""
     if failure.about in ("arguments", "folder"):
         raise UsageError(error.message, remedy=error.remedy) from error
@@ -48,7 +48,7 @@ def not_started(agent: str, error: ProcessError, failure: SpawnFailure) -> Agent
 _NOT_LOGGED_IN = re.compile(r"not logged in|run /login", re.IGNORECASE)
 
 
-def not_logged_in(request: Request, record: Record, outcome: Outcome, auth: str) -> AgentError | None:
+def login_error(request: Request, record: Record, outcome: Outcome, auth: str) -> AgentError | None:
     """Return an error if the API key was rejected or the agent is not logged in: only the user can fix that."""
     if outcome.category is not Category.AUTH or not record.failure:
         return None

@@ -46,7 +46,7 @@ def lock_note(log_name: str, budget: Budget) -> str:
     return f"{budget.iterations} {log_name}"
 
 
-def recover(workspace: Path, note: str, budget: Budget) -> tuple[Budget, Cost, Path] | None:
+def recover_killed_run(workspace: Path, note: str, budget: Budget) -> tuple[Budget, Cost, Path] | None:
     """Count the run that left this note in the lock, and finish its log; None where there is nothing to count.
 
     That is the case where there is no such log, the agent had printed nothing, or the run was killed after it had

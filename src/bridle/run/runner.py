@@ -18,14 +18,14 @@ from bridle.run import budget as budgets
 from bridle.run import logs, sessions
 from bridle.run.attempt import Attempt
 from bridle.run.budget import Budget, Cost
-from bridle.run.command import CLAUDE_LIKE, Command, build
+from bridle.run.command import CLAUDE_LIKE, Command, build_command
 from bridle.run.direnv import workspace_variables
-from bridle.run.locate import Program, locate
+from bridle.run.locate import Program, find_program
 from bridle.run.log_meta import EndMeta, StartMeta, write_meta
-from bridle.run.policy import deserves_retry, not_logged_in, not_started, rules_of
-from bridle.run.recover import lock_note, recover
+from bridle.run.policy import deserves_retry, login_error, rules_of, start_error
+from bridle.run.recover import lock_note, recover_killed_run
 from bridle.run.request import Mode, Permission, Request
-from bridle.run.sandbox import detect
+from bridle.run.sandbox import detect_sandbox
 from bridle.run.structured import Schema
 from bridle.run.watchdog import Watchdog
 from bridle.wire.events.events import Event
@@ -120,12 +120,12 @@ class AgentRun:
             merged = {**self._environment, **variables}
             environment = {name: value for name, value in merged.items() if value is not None}
             try:
-                program = locate(request.agent, environment)
+                program = find_program(request.agent, environment)
             except AgentError as error:
                 self._refuse(Ending(not_found=error.message, exit_code=None), unusable=error)
                 return
             self.request = request = self._with_session()
-            command = build(request, program.path, environment)
+            command = build_command(request, program.path, environment)
             if lock is not None:
                 lock.hold_until_agents_end()
             async with aclosing(self._attempts(program, command, schema, budget)) as batches:
@@ -141,7 +141,7 @@ class AgentRun:
         if self._is_announced:
             self._say(f"{request.agent} ({program.path}): {request.mode} {name}, auth: {command.auth}")
         if request.permission is Permission.BYPASS:
-            self._say(f"permissions are bypassed; sandbox: {detect(self._environment) or 'none detected'}")
+            self._say(f"permissions are bypassed; sandbox: {detect_sandbox(self._environment) or 'none detected'}")
         self._exclude()
         for number in range(1, request.retries + 2):
             attempt = Attempt(request, command, logs.RunLog.create(request, clock.now()), schema)
@@ -185,7 +185,7 @@ class AgentRun:
                     yield events
         except ProcessError as error:
             if isinstance(error.payload, SpawnFailure):
-                unusable = not_started(self.request.agent, error, error.payload)
+                unusable = start_error(self.request.agent, error, error.payload)
                 more["not_found"] = unusable.message
                 self._refuse(Ending(not_found=unusable.message, exit_code=None), unusable=unusable, attempt=attempt)
             else:
@@ -220,7 +220,7 @@ class AgentRun:
     def _recover(self, budget: Budget) -> Budget:
         """Count the run before this one if its Bridle was killed."""
         note = self._held.predecessor.work if self._held is not None and self._held.predecessor else None
-        recovered = recover(self.request.workspace, note, budget) if note is not None else None
+        recovered = recover_killed_run(self.request.workspace, note, budget) if note is not None else None
         self._note_work(None)
         if recovered is None:
             return budget
@@ -247,7 +247,7 @@ class AgentRun:
             auth=command.auth,
             corrections=attempt.corrections,
             cwd_differs=_other_folder(record.cwd, request.cwd),
-            unusable=not_logged_in(request, record, outcome, command.auth),
+            unusable=login_error(request, record, outcome, command.auth),
         )
         return outcome
 
@@ -342,7 +342,7 @@ def _start_meta(
         auth=command.auth,
         permission_mode=request.permission,
         permissions_bypassed=request.permission is Permission.BYPASS,
-        sandbox=detect(inherited),
+        sandbox=detect_sandbox(inherited),
         policy=request.policy,
         hang_heuristic=request.hang_heuristic,
         background_heuristic=rules_of(request, command.environment).background_heuristic,

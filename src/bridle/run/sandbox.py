@@ -9,7 +9,7 @@ from pathlib import Path
 _FILES = {"/.dockerenv": "docker", "/run/.containerenv": "podman", "/.singularity.d": "singularity"}
 
 
-def detect(environment: Mapping[str, str]) -> str | None:
+def detect_sandbox(environment: Mapping[str, str]) -> str | None:
     """Return the name of the sandbox; None where none was detected."""
     if environment.get("IS_SANDBOX") == "1":
         return "IS_SANDBOX"

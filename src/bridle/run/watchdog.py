@@ -31,7 +31,7 @@ class Deadline:
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class RunTimes:
     """The times that limits are measured from, by one monotonic clock."""
 
     started: float
@@ -40,13 +40,13 @@ class Clock:
     """When the agent was finished: it had printed its result, its stdin was closed, no new turn had begun."""
 
 
-def next_deadline(clock: Clock, limits: Limits, record: Record) -> Deadline:
+def next_deadline(clock: RunTimes, limits: Limits, record: Record) -> Deadline:
     """Return the limit that is reached first if the agent prints nothing more."""
     run = Deadline(clock.started + limits.run_seconds, Watchdog.RUN, limits.run_seconds)
     return min(run, _silence(clock, limits, record), key=lambda deadline: deadline.at)
 
 
-def _silence(clock: Clock, limits: Limits, record: Record) -> Deadline:
+def _silence(clock: RunTimes, limits: Limits, record: Record) -> Deadline:
     # A tool call that a finished turn left without a result is not running; a background task may be.
     if record.open_tasks or (record.open_tools and clock.done is None):
         seconds = limits.tool_idle_seconds

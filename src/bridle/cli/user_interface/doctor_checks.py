@@ -24,7 +24,7 @@ from bridle.ground.home import bridle_home
 from bridle.hosts.install import locations
 from bridle.hosts.install.install import InstalledPlugin, find_faults, read
 from bridle.hosts.install.render_plugin import block_cap
-from bridle.run.locate import locate
+from bridle.run.locate import find_program
 
 OK = "ok"
 NOTE = "note"
@@ -100,7 +100,7 @@ async def _git(environment: Mapping[str, str]) -> Check:
 
 async def _agent(name: str, environment: Mapping[str, str], *, absent: str) -> Check:
     try:
-        program = locate(name, environment)
+        program = find_program(name, environment)
     except AgentError as error:
         return Check(name, absent, error.message, error.remedy)
     version = await _version(program.path, environment)

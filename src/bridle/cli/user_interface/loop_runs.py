@@ -33,10 +33,10 @@ from bridle.loop.settings.bridle_toml import load_settings
 from bridle.loop.settings.model import Settings
 from bridle.loop.working_copy.run_lock import check_unlocked, hold_working_copy
 from bridle.loop.working_copy.run_worktrees import worktree_folder
-from bridle.run.command import build
-from bridle.run.locate import locate
+from bridle.run.command import build_command
+from bridle.run.locate import find_program
 from bridle.run.request import Auth, Permission, Request
-from bridle.run.sandbox import detect
+from bridle.run.sandbox import detect_sandbox
 from bridle.views.terminal import receipt as receipts
 from bridle.wire.events.surrogates import replace_surrogates
 
@@ -89,17 +89,17 @@ def _describe_agents(settings: Settings, folder: Path, environment: Mapping[str,
     missing: list[AgentError] = []
     for name in settings.agents:
         try:
-            program = locate(name, environment).path
+            program = find_program(name, environment).path
         except AgentError as error:
             missing.append(error)
             lines.append(f"{error.message}. {error.remedy}")
             continue
         request = Request(prompt="-", cwd=folder, agent=name, auth=Auth(settings.auth))
-        lines.append(f"agent {name} ({program}), auth: {build(request, program, environment).auth}")
+        lines.append(f"agent {name} ({program}), auth: {build_command(request, program, environment).auth}")
     if len(missing) == len(settings.agents):
         raise missing[0]
     if settings.permission == Permission.BYPASS:
-        lines.append(f"permissions are bypassed; sandbox: {detect(environment) or 'none detected'}")
+        lines.append(f"permissions are bypassed; sandbox: {detect_sandbox(environment) or 'none detected'}")
     return lines
 
 

@@ -12,7 +12,7 @@ BACKGROUND_PREFIX = "background-task:"
 _WAITING = re.compile(r"\b(waiting on|still waiting|continuing|in progress|in the background)\b", re.IGNORECASE)
 
 
-def find_doubt(record: Record, *, background: bool) -> tuple[Category, str] | None:
+def find_heuristic_warning(record: Record, *, background: bool) -> tuple[Category, str] | None:
     """Return the category and warning of a run's first doubt; a question comes before background work.
 
     `background` is False if the agent must not run anything in the background.

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from bridle.wire.events.events import STREAM_ENDED
 from bridle.wire.record.error_category import NO_DETAIL, Category, stream_error, truncate_error
-from bridle.wire.record.heuristics import find_doubt
+from bridle.wire.record.heuristics import find_heuristic_warning
 from bridle.wire.record.record import Record
 
 INTERRUPTED_SUBTYPE = "error_during_execution"
@@ -172,7 +172,7 @@ def _find_problem(record: Record, ending: Ending, rules: Rules) -> _Problem:
         error, category = stream_error(record.failure, record) if record.failure.is_declared else (None, None)
         said = (error or record.failure.text or "").strip()
         return _Problem(error, category, () if stderr.strip() == said else _stderr_warning(stderr))
-    doubted = find_doubt(record, background=rules.background_heuristic) if rules.hang_heuristic else None
+    doubted = find_heuristic_warning(record, background=rules.background_heuristic) if rules.hang_heuristic else None
     if doubted is not None:
         return _Problem(None, doubted[0], (doubted[1], *_stderr_warning(stderr)))
     if ending.exit_code != 0 and stderr and not ending.ended_by_us:

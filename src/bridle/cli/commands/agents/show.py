@@ -268,10 +268,10 @@ def _ending_of(log: Path) -> tuple[Ending | None, bool]:
 
 def _stderr_of(log: Path) -> str:
     """Return the end of the agent's standard error, in whole lines: half a secret is not masked."""
-    from bridle.run.log_meta import STDERR_SUFFIX, beside, read_stderr_end
+    from bridle.run.log_meta import STDERR_SUFFIX, read_stderr_end, sidecar_path
     from bridle.wire.record.outcome import STDERR_TAIL_BYTES
 
-    path = beside(log, STDERR_SUFFIX)
+    path = sidecar_path(log, STDERR_SUFFIX)
     try:
         text = read_stderr_end(path)
         return text.partition("\n")[2] if path.stat().st_size > STDERR_TAIL_BYTES else text

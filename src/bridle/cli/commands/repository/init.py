@@ -184,13 +184,13 @@ def _write(top: Path, existing: list[str], checks: Sequence[Candidate], found: D
 def _agent() -> str | None:
     """Return the first installed agent to write into the file, or None for the default."""
     from bridle.loop.settings.model import AGENTS
-    from bridle.run.locate import locate
+    from bridle.run.locate import find_program
 
     for name in AGENTS:
         if name == "bridle-agent":
             continue  # always installed: says nothing about what the user uses
         try:
-            locate(name, os.environ)
+            find_program(name, os.environ)
         except AgentError:
             continue
         return None if name == AGENTS[0] else name

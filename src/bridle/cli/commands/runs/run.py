@@ -81,7 +81,7 @@ def _show_first_iteration(run_request: RunRequest, *, as_json: bool) -> int:
     from bridle.loop.performers.work import first_request
     from bridle.loop.process.decisions import first_task
     from bridle.loop.working_copy.run_context import run_context
-    from bridle.run.command import build
+    from bridle.run.command import build_command
 
     environment = dict(os.environ)
     context = run_context(
@@ -94,7 +94,7 @@ def _show_first_iteration(run_request: RunRequest, *, as_json: bool) -> int:
     )
     task = first_task(run_request.plan)
     prompt, request = first_request(task, context)
-    command_line = build(request, _program(request.agent, environment), environment).argv
+    command_line = build_command(request, _program(request.agent, environment), environment).argv
     if as_json:
         document = {
             "task": task.title,
@@ -114,10 +114,10 @@ def _show_first_iteration(run_request: RunRequest, *, as_json: bool) -> int:
 
 def _program(agent: str, environment: dict[str, str]) -> str:
     """Return the path of the agent, or its name if it is not installed, since nothing is started."""
-    from bridle.run.locate import locate
+    from bridle.run.locate import find_program
 
     try:
-        return locate(agent, environment).path
+        return find_program(agent, environment).path
     except AgentError as error:
         click.echo(f"bridle: {error.message}. {error.remedy}", err=True)
         return agent
