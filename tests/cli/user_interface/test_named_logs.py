@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.cli.commands.agents.test_show import read_until
 from tests.fixtures.bridle_program import BRIDLE
 from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
+from tests.run.fixtures.fake_agent import wait_until
 
 PLAN = "# T\n" + "".join(f"\n## {task}\nCheck: `test -f {task}.txt`\n" for task in ("Alpha", "Alpine", "Beta"))
 # The first agent crashes and is started again; Alpine needs two iterations.
@@ -124,7 +127,7 @@ def test_a_wrong_name_is_refused_with_the_choices(
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
     if "Gamma" in arguments[-1]:
-        assert "Its tasks: task 1 'Alpha', task 2 'Alpine', task 3 'Beta'." in done.stderr
+        assert "Tasks of the run: task 1 'Alpha', task 2 'Alpine', task 3 'Beta'." in done.stderr
 
 
 def test_a_name_that_is_a_run_and_a_task_and_a_file_is_ambiguous(tmp_path: Path) -> None:
@@ -175,3 +178,37 @@ def test_the_agents_of_a_process_are_found_by_title_and_effect(tmp_path: Path) -
     assert headings(show(here, "Review two")) == titles[2:]
     listed = json.loads(here.bridle("task:list", "reviews", "--json").stdout)
     assert headings(show(here, listed["tasks"][1]["effectId"])) == titles[2:]
+
+
+WAITING = """
+show(type="assistant", message={"id": f"m{number}", "role": "assistant", "content": [
+    {"type": "text", "text": f"start {number} for {task}"}]}, parent_tool_use_id=None)
+while not os.path.exists(os.path.join(os.path.dirname(calls), f"go{number}")):
+    time.sleep(0.05)
+open(f"{task}.txt", "w").close()
+"""
+
+
+def test_a_run_is_followed_from_agent_to_agent_until_it_ends(tmp_path: Path) -> None:
+    here = make_project(tmp_path, PLAN, WAITING)
+    common: dict[str, Any] = {"cwd": here.folder, "env": here.environment(), "stdin": subprocess.DEVNULL}
+    with subprocess.Popen([str(BRIDLE), "run", "--json"], stdout=subprocess.PIPE, **common) as run:
+        try:
+            wait_until(lambda: any(here.folder.glob(".ralph/logs/claude/*.meta.json")))
+            (run_folder,) = (here.folder / ".a5c/runs").iterdir()
+            with subprocess.Popen(
+                [str(BRIDLE), "show", run_folder.name, "-f"], stdout=subprocess.PIPE, **common
+            ) as shown:
+                assert shown.stdout is not None
+                for number, task in enumerate(("Alpha", "Alpine", "Beta"), start=1):
+                    written = read_until(shown.stdout.fileno(), f"start {number} for {task}")
+                    assert f"══ {task}: iteration 1 (claude)" in written
+                    (here.agent_folder / f"go{number}").touch()
+                rest = shown.communicate(timeout=LIMIT_SECONDS)[0].decode()
+                assert "✓ finished" in rest
+                assert shown.returncode == 0
+            run.communicate(timeout=LIMIT_SECONDS)
+            assert run.returncode == 0
+        finally:
+            for number in range(1, 4):
+                (here.agent_folder / f"go{number}").touch()

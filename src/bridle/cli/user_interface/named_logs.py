@@ -232,7 +232,7 @@ def _chosen(run: Path, what: str, logs: tuple[NamedLog, ...], iteration: int | N
 
 
 def _choices(tasks: Sequence[NamedTask]) -> str:
-    return f"Its tasks: {', '.join(str(task) for task in tasks)}." if tasks else "Name a log of an agent."
+    return f"Tasks of the run: {_listed(tasks)}." if tasks else "Name a log of an agent."
 
 
 def _listed(choices: Sequence[object]) -> str:

@@ -33,9 +33,9 @@ class PlainView:
         self._out = out
         self._mask = mask
 
-    def heading(self, text: str) -> None:
-        """Write what the conversation is about, if it has a title."""
-        self._write(_heading(text, self._mask))
+    def heading(self, text: str, *, is_first: bool) -> None:
+        """Write what the conversation is about, below the one before."""
+        self._write(_heading(text, self._mask, is_first=is_first))
 
     def update(self) -> None:
         """Write what is new since the last update."""
@@ -64,9 +64,9 @@ class ColourView:
         self._mask = mask
         self._live: Live | None = None
 
-    def heading(self, text: str) -> None:
-        """Draw what the conversation is about, if it has a title."""
-        self._print(_heading(text, self._mask))
+    def heading(self, text: str, *, is_first: bool) -> None:
+        """Draw what the conversation is about, below the one before."""
+        self._print(_heading(text, self._mask, is_first=is_first))
 
     def update(self) -> None:
         """Draw the items that have settled since the last update, and redraw the others."""
@@ -109,9 +109,9 @@ class ColourView:
         self._live.update(to_rich_text(lines), refresh=True)
 
 
-def _heading(text: str, mask: Mask) -> list[Line]:
+def _heading(text: str, mask: Mask, *, is_first: bool) -> list[Line]:
     title = escape_unprintable(mask.apply(text)).replace("\n", " ")
-    return [BLANK, styled_line(f"══ {title}", "summary"), BLANK] if text else []
+    return [*([] if is_first else [BLANK]), styled_line(f"══ {title}", "summary"), BLANK]
 
 
 def display_options(

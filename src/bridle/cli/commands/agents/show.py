@@ -74,8 +74,8 @@ def command(
     elif follow and named.run is not None:
         _follow_run(lambda: find_logs(target, task, iteration), options)
     else:
-        for log in named.logs:
-            _show_log(log, options, follow=follow)
+        for index, log in enumerate(named.logs):
+            _show_log(log, options, follow=follow, is_first=index == 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,9 +135,9 @@ def _show_stream(options: _Options, *, is_timed: bool) -> None:
         conversation.end(None)
 
 
-def _show_log(log: NamedLog, options: _Options, *, follow: bool = False) -> None:
+def _show_log(log: NamedLog, options: _Options, *, follow: bool, is_first: bool) -> None:
     conversation = _Conversation(options, _agent_of(log.path))
-    with _open(log.path) as file, _showing(conversation, options, title=log.title) as view:
+    with _open(log.path) as file, _showing(conversation, options, log.title, is_first=is_first) as view:
         conversation.add(_readable(file.chunks(), str(log.path)))
         if follow:
             _follow(file, conversation, view)
@@ -170,18 +170,21 @@ def _follow_run(find: Callable[[], NamedLogs], options: _Options) -> None:
         if not new and not is_driven:
             return
         for log in new:
-            _show_log(log, options, follow=True)
+            _show_log(log, options, follow=True, is_first=not shown)
             shown.add(log.path)
         if not new:
             time.sleep(POLL_SECONDS)
 
 
 @contextmanager
-def _showing(conversation: _Conversation, options: _Options, title: str = "") -> Iterator[PlainView | ColourView]:
+def _showing(
+    conversation: _Conversation, options: _Options, title: str = "", *, is_first: bool = True
+) -> Iterator[PlainView | ColourView]:
     """Yield a view of a conversation; at the end, and at Ctrl-C, what was not shown is shown in its present state."""
     view = _view(conversation, options)
     try:
-        view.heading(title)
+        if title:
+            view.heading(title, is_first=is_first)
         yield view
     except KeyboardInterrupt:
         view.finish()
