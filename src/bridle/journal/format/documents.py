@@ -228,8 +228,10 @@ def check_posted(posted: Posted) -> None:
     if posted.status == ERROR and posted.error is None:
         raise UsageError("a result with the status error must have an error", remedy="Give its name and message.")
     try:
-        quick_json.compact([posted.value, dict(posted.error or {}), dict(posted.metadata or {})])
-    except (TypeError, ValueError, RecursionError) as error:
+        quick_json.compact(canonical([posted.value, dict(posted.error or {}), dict(posted.metadata or {})]))
+    except RecursionError as error:
+        raise UsageError("the result of an effect is nested too deeply", remedy="Write it to a file.") from error
+    except (TypeError, ValueError) as error:
         raise UsageError(f"the result of an effect must be JSON: {error}") from error
 
 

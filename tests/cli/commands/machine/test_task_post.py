@@ -94,3 +94,12 @@ def test_the_inputs_of_a_run_must_be_json(tmp_path: Path) -> None:
     assert done.error == "USAGE"
     assert "is not JSON" in done.stderr
     assert not (tmp_path / ".a5c").exists()
+
+
+@pytest.mark.parametrize("depth", [600, 900, 100_000])
+def test_a_value_that_is_nested_too_deeply_is_bad_input(tmp_path: Path, depth: int) -> None:
+    run, effect_id = waiting_run(tmp_path)
+    (run / "in.json").write_text("[" * depth + "]" * depth)
+    done = bridle("task:post", run, effect_id, "--status", "ok", "--value", "in.json", "--json")
+    assert done.error == "USAGE"
+    assert not (run / "tasks" / effect_id / "result.json").exists()
