@@ -177,7 +177,8 @@ def cost_so_far(record: Record, agent: str) -> Cost:
     """Return the cost of an agent that may have been cut off: nothing where a priced model had not answered yet."""
     if not record.events:
         return Cost(0.0, "prices")
-    has_answered = record.results or record.chunks or record.tool_uses
+    # A line that cannot be decoded may be an answer or a result: its cost is not known, and not nothing.
+    has_answered = record.results or record.chunks or record.tool_uses or record.parse_errors
     return cost_of(record, agent) if has_answered else _price(record, record.tokens, agent)
 
 
