@@ -173,6 +173,26 @@ def test_the_cost_of_a_drive_is_unknown_if_that_of_one_agent_is(tmp_path: Path) 
     assert (done.status, done.cost_usd, done.known_cost_usd) == ("completed", None, 0.0)
 
 
+@pytest.mark.parametrize("concurrency", [1, 2])
+def test_an_answer_with_a_number_that_json_does_not_have_is_a_failure_of_the_agent(
+    tmp_path: Path, concurrency: int
+) -> None:
+    driven = new_driven_run(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            both = (ctx.task(agent, {"prompt": "score"}, label=label) for label in ("one", "two"))
+            found = await asyncio.gather(*both, return_exceptions=True)
+            return [[error.name, error.message] for error in found]
+        """,
+        script=Script().listen().out(init(), result("", structured_output={"score": float("inf")})),
+    )
+    assert driven.drive(concurrency=concurrency).status == "completed"
+    for name, message in driven.output():
+        assert name == "AgentFailed"
+        assert "must be JSON" in message
+
+
 def test_an_agents_value_is_its_structured_answer_where_there_is_a_schema(tmp_path: Path) -> None:
     driven = new_driven_run(
         tmp_path,
