@@ -78,7 +78,7 @@ def _parts(text: str) -> tuple[list[str], str]:
 
 
 def _after_heading(text: str, heading: str) -> tuple[str, str]:
-    """Split a text at a heading, which stands on a line of its own: a fact may have the same words in it."""
+    """Split a text at a heading, which is a line of its own: a fact may contain the same words."""
     before, *after = re.split(rf"(?m)^{heading}[ \t\r]*$", text, maxsplit=1)
     return before, "".join(after)
 
