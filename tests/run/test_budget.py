@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bridle.run import budget
-from bridle.run.budget import Budget, Cost, cost_of
+from bridle.run.budget import Budget, Cost, cost_of, cost_so_far, name_run_limits, read
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.record import Record, Tally
 from tests.run.fixtures.agent_runs import run_agent
@@ -112,3 +112,28 @@ def test_a_run_without_a_figure_is_priced_and_counted(tmp_path: Path) -> None:
 def test_the_budget_of_a_workspace_without_a_file_has_no_limit(tmp_path: Path) -> None:
     assert budget.read(tmp_path) == Budget()
     assert Budget().exhausted is None
+
+
+def test_the_requested_model_has_the_price_of_an_agent_that_does_not_report_its_own() -> None:
+    record = Record(events=3, usage=Tally(input_tokens=100_000))
+    assert cost_of(record, "codex") == Cost(None, None)
+    assert cost_of(record, "codex", model="gpt-5") == Cost(0.125, "prices")
+    reported = Record(events=3, usage=Tally(input_tokens=100_000), model="claude-sonnet-4-5")
+    assert cost_of(reported, "codex", model="gpt-5") == Cost(0.3, "prices")
+
+
+def test_an_agent_that_was_cut_off_before_a_priced_model_answered_has_cost_nothing() -> None:
+    assert cost_so_far(Record(), "claude").usd == 0
+    assert cost_so_far(Record(events=1, model="claude-sonnet-4-5"), "claude").usd == 0
+    assert cost_so_far(Record(events=1, model="no-such-model"), "claude").usd is None
+    assert cost_so_far(Record(events=1), "codex").usd is None
+    assert cost_so_far(Record(events=2, model="claude-sonnet-4-5", tool_uses=1), "claude").usd is None
+    assert cost_so_far(Record(events=2, model="claude-sonnet-4-5", results=1), "claude").usd is None
+
+
+def test_damaged_limits_of_a_run_stop_nothing(tmp_path: Path) -> None:
+    name_run_limits(tmp_path, "r1", max_cost_usd=5.0, max_iterations=3)
+    assert read(tmp_path) == Budget()
+    for text in ("{", "[]", '{"run": 1}'):
+        (tmp_path / ".ralph/state/run-limits.json").write_text(text)
+        assert read(tmp_path).exhausted is None

@@ -140,7 +140,10 @@ def name_run_limits(workspace: Path, run: str, *, max_cost_usd: float, max_itera
 
 def _read_run_limits(workspace: Path) -> RunLimits | None:
     """Read the limits of the current run; None where there are none, or an agent has damaged the file."""
-    fields = JsonFields(disk.read_json(workspace / STATE_FOLDER / RUN_LIMITS_FILE))
+    try:
+        fields = JsonFields(disk.read_json(workspace / STATE_FOLDER / RUN_LIMITS_FILE))
+    except DiskError:
+        return None
     run, cost, iterations = fields.text("run"), fields.number("max_cost_usd"), fields.number("max_iterations")
     if run is None or cost is None or iterations is None:
         return None
@@ -165,29 +168,35 @@ def hold_lock(workspace: Path) -> FileLock:
     return FileLock.hold(path, holder="bridle", wait_seconds=LOCK_SECONDS)
 
 
-def cost_of(record: Record, agent: str) -> Cost:
-    """Return the cost that the agent reported, else the price of its tokens."""
+def cost_of(record: Record, agent: str, *, model: str | None = None) -> Cost:
+    """Return the cost that the agent reported, else the price of its tokens.
+
+    `model` is the one that was requested, for agents that do not report theirs.
+    """
     if record.total_cost_usd is not None:
         return Cost(record.total_cost_usd, "agent")
     tokens = record.tokens
-    return Cost(None, None) if tokens == Tally() else _price(record, tokens, agent)
+    return Cost(None, None) if tokens == Tally() else _price(record, tokens, agent, model)
 
 
-def cost_so_far(record: Record, agent: str) -> Cost:
+def cost_so_far(record: Record, agent: str, *, model: str | None = None) -> Cost:
     """Return the cost of an agent that may have been cut off: nothing where a priced model had not answered yet."""
     if not record.events:
         return Cost(0.0, "prices")
     # A line that cannot be decoded may be an answer or a result: its cost is not known, and not nothing.
     has_answered = record.results or record.chunks or record.tool_uses or record.parse_errors
-    return cost_of(record, agent) if has_answered else _price(record, record.tokens, agent)
+    if has_answered:
+        return cost_of(record, agent, model=model)
+    return _price(record, record.tokens, agent, model)
 
 
-def _price(record: Record, tokens: Tally, agent: str) -> Cost:
-    if record.model is None:
+def _price(record: Record, tokens: Tally, agent: str, requested: str | None) -> Cost:
+    model = record.model or requested
+    if model is None:
         return Cost(None, None)
     hour = int(JsonFields(record.cache_creation).number("ephemeral_1h_input_tokens") or 0)
     usd = prices.cost_usd(
-        record.model,
+        model,
         input_tokens=tokens.input_tokens,
         output_tokens=tokens.output_tokens,
         cache_read_tokens=tokens.cache_read_input_tokens + tokens.cached_input_tokens,

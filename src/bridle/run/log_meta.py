@@ -38,6 +38,7 @@ class StartMeta:
     mode: str
     task: str
     purpose: str | None
+    model: str | None
     driver: str | None
     driver_seconds: float
     attempt: int
@@ -81,6 +82,8 @@ class LogMeta:
     agent: str | None = None
     mode: str | None = None
     purpose: str | None = None
+    model: str | None = None
+    """The model that was requested."""
     pid: int | None = None
     """The Bridle that ran the agent; None where the file is missing."""
     driver: str | None = None
@@ -125,6 +128,7 @@ def read_meta(log: Path) -> LogMeta:
         agent=fields.text("agent"),
         mode=fields.text("mode"),
         purpose=fields.text("purpose"),
+        model=fields.text("model"),
         pid=int(fields.positive("pid") or 0) or None,
         driver=fields.text("driver"),
         driver_seconds=fields.positive("driver_seconds") or 0.0,

@@ -38,7 +38,7 @@ def read_log(log: Path) -> LoggedRun:
         meta = LogMeta(is_ended=True)
     agent = meta.agent or DEFAULT_AGENT
     record = _fold(log, agent)
-    return LoggedRun(meta, record, budgets.cost_so_far(record, agent))
+    return LoggedRun(meta, record, budgets.cost_so_far(record, agent, model=meta.model))
 
 
 def lock_note(log_name: str, budget: Budget) -> str:

@@ -205,7 +205,7 @@ class AgentRun:
             # A session belongs to its folder: in a temporary one it cannot be resumed.
             if record.usable_session is not None and request.agent in CLAUDE_LIKE and request.home is None:
                 sessions.remember(request.cwd, request.mode, record.usable_session, clock.now())
-            budget = budgets.add(request.workspace, budgets.cost_of(record, request.agent))
+            budget = budgets.add(request.workspace, budgets.cost_of(record, request.agent, model=request.model))
             self._note_work(None)
             return budget
         except DiskError as error:
@@ -236,7 +236,7 @@ class AgentRun:
         self.finished = Finished(
             record=record,
             outcome=outcome,
-            cost=budgets.cost_of(record, request.agent),
+            cost=budgets.cost_of(record, request.agent, model=request.model),
             attempts=number,
             duration_seconds=clock.monotonic() - self._began,
             log_path=attempt.log.path,
@@ -336,6 +336,7 @@ def _start_meta(
         mode=request.mode,
         task=request.task,
         purpose=request.purpose,
+        model=request.model,
         driver=request.driver,
         driver_seconds=round(request.driver_seconds, 3),
         attempt=number,

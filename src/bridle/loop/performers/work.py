@@ -275,7 +275,8 @@ def _answer(finished: Finished) -> _Answer:
 
 def usage_fields(finished: Finished, request: Request, before: Usage) -> dict[str, Any]:
     """Return the fields of a result for what an agent used, plus what earlier attempts used before it."""
-    cost, tokens = cost_so_far(finished.record, request.agent), finished.record.tokens
+    cost = cost_so_far(finished.record, request.agent, model=request.model)
+    tokens = finished.record.tokens
     usage = Usage(
         cost.usd or 0.0,
         int(cost.usd is None),
