@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bridle.loop.settings.limits import Limits
-from bridle.loop.user_messages import HINT, LIMITS, RETRY, UserMessageReader, limits_in_force, send
+from bridle.loop.user_messages import HINT, LIMITS, RETRY, UserMessageReader, send
 from tests.journal.fixtures.memory_store import MemoryStore
 
 
@@ -54,8 +54,10 @@ def test_a_message_without_its_field_is_empty_text(store: MemoryStore) -> None:
 
 
 def test_the_limits_in_force_are_the_last_that_were_sent_and_no_hint_is_used_up(store: MemoryStore) -> None:
-    assert limits_in_force(store, Limits(tries=2)) == Limits(tries=2)
+    messages = UserMessageReader(store)
+    assert messages.limits_in_force(Limits(tries=2)) == Limits(tries=2)
     send(store, LIMITS, {"max_cost_usd": 5.0})
     send(store, HINT, {"text": "use tabs"})
     send(store, LIMITS, {"max_cost_usd": 7.0, "unknown": 1})
-    assert limits_in_force(store, Limits(tries=2)) == Limits(tries=2, max_cost_usd=7.0)
+    assert messages.limits_in_force(Limits(tries=2)) == Limits(tries=2, max_cost_usd=7.0)
+    assert messages.since(0).hints == ("use tabs",)

@@ -2,6 +2,7 @@
 
     control/runs.drive_loop_run
       |-- Worktrees -- RunContext             one working copy: repository, plan, settings, environment, mask
+      |-- DriverTime                          its time by a clock that cannot be set, recorded with each result
       |-- engine_adapter.performers           kind of effect -> LoopPerformer -> function(args, context) -> result
       `-- engine driver                       executes the requested effects, and replays the process on their results
             `-- process/ralph.Loop            decides; holds no file, clock or environment

@@ -52,16 +52,18 @@ class UserMessageReader:
             after=last, hints=tuple(hints), retries=tuple(retries), retries_at=tuple(retries_at), limits=limits
         )
 
+    def limits_in_force(self, at_start: Limits) -> Limits:
+        """Return the limits of a run with all changes that the user sent, read by the run or not."""
+        for entry in self._read():
+            if entry.type == LIMITS:
+                at_start = at_start.changed(dict(entry.data))
+        return at_start
+
     def _read(self) -> Iterable[Entry]:
         notes = self.store.state().notes
         new, self._notes_read = notes[self._notes_read :], len(notes)
         self._messages.update((entry.seq, entry) for entry in new if entry.type in (HINT, LIMITS, RETRY))
         return self._messages.values()
-
-
-def limits_in_force(store: Store, at_start: Limits) -> Limits:
-    """Return the limits of a run with all changes that the user sent, read by the run or not."""
-    return at_start.changed(UserMessageReader(store).since(0).limits)
 
 
 def send(store: Store, entry_type: str, data: dict[str, Any]) -> None:

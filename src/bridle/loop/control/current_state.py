@@ -24,7 +24,7 @@ from bridle.loop.performers.earlier_attempts import InterruptedWork, interrupted
 from bridle.loop.process.receipt import Receipt, TaskReceipt
 from bridle.loop.process.task_state import Usage
 from bridle.loop.run_inputs import PROCESS_ID, read_inputs
-from bridle.loop.user_messages import limits_in_force
+from bridle.loop.user_messages import UserMessageReader
 
 R = TypeVar("R", Receipt, TaskReceipt)
 
@@ -47,7 +47,7 @@ def complete_receipt(receipt: Receipt, store: FileStore, interrupted: Interrupte
     return msgspec.structs.replace(
         with_effect_ids(with_interrupted(receipt, interrupted), state.pending),
         seconds=round(seconds, 3),
-        limits=limits_in_force(store, inputs.settings.limits),
+        limits=UserMessageReader(store).limits_in_force(inputs.settings.limits),
         stopped=None if paused is None else paused.reason,
         waiting=pending_waits.current(store),
     )

@@ -211,7 +211,8 @@ async def _drive_once(
 ) -> DriveResult | RunEnd:
     """Drive until the run ends, pauses or waits; or end at once where a limit is already reached."""
     run, settings = store.run, context.settings
-    shared_budget.name_limits(context, store)
+    messages = UserMessageReader(FileStore(run, reuses_view=True))
+    shared_budget.name_limits(context, messages)
     interrupted = interrupted_work(store, inputs.workspaces)
     receipt = await _replayed_receipt(store) if store.state().effects else Receipt()
     receipt = current_state.complete_receipt(receipt, store, interrupted)
@@ -227,14 +228,12 @@ async def _drive_once(
         quiet=frozenset(effects.PERFORMED),
     )
     copies = Worktrees(context, has_worktree=settings.uses_worktrees)
-    messages = UserMessageReader(FileStore(run, reuses_view=True))
     earlier = time_used.earlier_drivers(store.state(), interrupted)
-    limits_sent = UserMessageReader(FileStore(run, reuses_view=True))
 
     def show(receipt: Receipt) -> None:
         """Show a receipt with what earlier drivers used, and the limits in force."""
         receipt = current_state.with_interrupted(receipt, interrupted.only(store.position().pending))
-        limits = settings.limits.changed(limits_sent.since(0).limits)
+        limits = messages.limits_in_force(settings.limits)
         seconds = time_used.seconds_used(receipt, earlier)
         on_receipt(msgspec.structs.replace(receipt, limits=limits, seconds=round(seconds, 3)))
 

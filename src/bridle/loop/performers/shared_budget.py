@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import msgspec
 
-from bridle.journal.stores.store import Store
-from bridle.loop.user_messages import limits_in_force
+from bridle.loop.user_messages import UserMessageReader
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import CountedUsage, read_note, write_note
 from bridle.run import budget
@@ -31,9 +30,9 @@ def limit_worktree(context: RunContext) -> None:
         budget.write(context.workspace, limited)
 
 
-def name_limits(context: RunContext, store: Store) -> None:
+def name_limits(context: RunContext, messages: UserMessageReader) -> None:
     """Name the limits in force in the user's budget file."""
-    limits = limits_in_force(store, context.settings.limits)
+    limits = messages.limits_in_force(context.settings.limits)
     budget.name_run_limits(
         context.progress_folder,
         context.run,

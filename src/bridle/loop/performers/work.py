@@ -57,7 +57,7 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader,
     received = messages.since(args.after)
     prompt = _prompt(task, args, context, (*args.hints, *received.hints))
     prompt_path = _save_prompt(context, args, prompt.text)
-    shared_budget.name_limits(context, messages.store)
+    shared_budget.name_limits(context, messages)
     request = replace(_request(prompt.text, args, context), driver=time.driver, driver_seconds=time.seconds)
     finished = await run_agent(
         request,
