@@ -59,7 +59,7 @@ def test_a_run_of_ours_has_the_same_status_there(run: Path, tmp_path: Path) -> N
 def test_a_completed_run_of_ours_is_completed_there_with_the_same_proof(run: Path, tmp_path: Path) -> None:
     with FileStore(run).write("test") as writer:
         for effect_id in list(writer.position.pending):
-            writer.resolve(effect_id, ok(None))
+            writer.resolve(effect_id, ok({"approved": True}))
         writer.append("RUN_COMPLETED", {"outputRef": writer.write_output({"done": True})})
     theirs = answer("run:status", run, home=tmp_path)
     ours = bridle("run:status", run, "--json").document
