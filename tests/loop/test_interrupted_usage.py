@@ -22,7 +22,7 @@ from tests.loop.fixtures.loop_commands import (
     trailers,
     verdicts,
 )
-from tests.loop.performers.test_summarize import summarizing
+from tests.loop.fixtures.summarizer import summarizing
 from tests.run.fixtures.fake_agent import wait_until
 
 # The first time it says what it has used, and then it is silent; the second time it does its task.

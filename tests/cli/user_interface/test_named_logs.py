@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands.agents.test_show import read_until
-from tests.fixtures.bridle_program import BRIDLE
+from tests.fixtures.bridle_program import BRIDLE, read_until
 from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
 from tests.run.fixtures.fake_agent import wait_until
 

@@ -9,33 +9,15 @@ import pytest
 
 from bridle.loop import effect_results
 from bridle.loop.performers import progress_file
-from tests.loop.fixtures.fake_agent import Project, make_project
+from tests.loop.fixtures.fake_agent import make_project
 from tests.loop.fixtures.loop_commands import ONE_TASK, assert_replays, run_plan, verdicts
 from tests.loop.fixtures.run_on_engine import RED, RunOnEngine
+from tests.loop.fixtures.summarizer import summarizing
 
-# A summarizer's prompt has no task: the agent of the tests must be told.
-AGENT = """
-open('one' if number == 3 else f'wrong{number}', 'w').close()
-answer["summary"] = "TOLD" + str(number)
-"""
-SUMMARIZER = r"""#!/bin/sh
-case "$*" in *"--tools=Read,Glob,Grep"*) echo "$@" >> "{folder}/summaries"; {body} ;; esac
-exec "{claude}" "$@"
-"""
 ANSWER = (
     '{"type":"result","subtype":"success","is_error":false,"result":"","structured_output":{"summary":"IN-SHORT"},'
     '"total_cost_usd":0.5,"num_turns":1,"duration_ms":1,"usage":{"input_tokens":7,"output_tokens":3}}'
 )
-
-
-def summarizing(tmp_path: Path, body: str) -> Project:
-    """A repository whose progress is folded every other time, by a shell that ends so."""
-    here = make_project(tmp_path, ONE_TASK, AGENT, **{"bridle.toml": "summarize_every = 2\n"})
-    claude = here.agent_folder / "claude"
-    claude.rename(here.agent_folder / "worker")
-    claude.write_text(SUMMARIZER.format(folder=here.agent_folder, claude=here.agent_folder / "worker", body=body))
-    claude.chmod(0o755)
-    return here
 
 
 def test_progress_is_folded_and_the_cost_is_counted(tmp_path: Path) -> None:

@@ -6,10 +6,8 @@ import json
 import os
 import pty
 import re
-import select
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +16,7 @@ from typing import Any
 import pytest
 
 from bridle.run.log_meta import mark_lost
-from tests.fixtures.bridle_program import BRIDLE
+from tests.fixtures.bridle_program import BRIDLE, read_until
 from tests.wire.fixtures.conversations import RECORDINGS, assistant_line, result, result_line, text, use, user_line
 
 PROGRAM = [str(BRIDLE), "show"]
@@ -300,16 +298,6 @@ def test_a_followed_log_on_a_terminal_shows_what_still_runs(tmp_path: Path) -> N
         (tmp_path / "a.meta.json").write_text('{"ended": "2026-11-15T12:00:00Z", "exit_code": 0}')
         assert shown.wait(timeout=LIMIT_SECONDS) == 0
     os.close(leader)
-
-
-def read_until(descriptor: int, words: str) -> str:
-    """What the process writes until these words stand in it."""
-    seen, deadline = b"", time.monotonic() + LIMIT_SECONDS
-    while words not in seen.decode(errors="replace"):
-        assert time.monotonic() < deadline, f"{words!r} never came; there was {seen!r}"
-        if select.select([descriptor], [], [], 0.5)[0]:
-            seen += os.read(descriptor, 65536)
-    return seen.decode(errors="replace")
 
 
 CODEX = '{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"words of another agent"}}\n'
