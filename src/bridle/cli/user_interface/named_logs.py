@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bridle.cli.user_interface.agent_ending import read_meta_if_possible
 from bridle.cli.user_interface.terminal import chosen_run, runs_here, top_of
 from bridle.engine.process.effects import AGENT, SKILL
-from bridle.errors import DiskError, RunNotFound, UsageError
+from bridle.errors import RunNotFound, UsageError
 from bridle.ground.git_folder import repository_top
 from bridle.journal.format import layout
 from bridle.journal.stores.find_run import LAST, matching_runs
 from bridle.journal.stores.store import Store
-from bridle.run.log_meta import LOG_SUFFIX, LogMeta, read_meta
+from bridle.run.log_meta import LOG_SUFFIX, LogMeta
 
 NEWEST = "last"
 LOGS = Path(".ralph/logs/claude")
@@ -81,14 +82,6 @@ class NamedLogs:
 
     logs: tuple[NamedLog, ...]
     run: Path | None = None
-
-
-def read_meta_if_possible(log: Path) -> LogMeta:
-    """Read the file beside a log; one that cannot be read counts as missing."""
-    try:
-        return read_meta(log)
-    except DiskError:
-        return LogMeta()
 
 
 def find_logs(target: str, task: str | None = None, iteration: int | None = None) -> NamedLogs:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridle.cli.user_interface import terminal
+from bridle.cli.user_interface.agent_ending import agent_of, ending_of, is_over
 from bridle.errors import UsageError
 from bridle.wire.dialects.dialect_table import AGENTS, DEFAULT_AGENT, decoder_for
 
@@ -136,12 +137,12 @@ def _show_stream(options: _Options, *, is_timed: bool) -> None:
 
 
 def _show_log(log: NamedLog, options: _Options, *, follow: bool, is_first: bool) -> None:
-    conversation = _Conversation(options, _agent_of(log.path))
+    conversation = _Conversation(options, agent_of(log.path))
     with _open(log.path) as file, _showing(conversation, options, log.title, is_first=is_first) as view:
         conversation.add(_readable(file.chunks(), str(log.path)))
         if follow:
             _follow(file, conversation, view)
-        ending, is_running = _ending_of(log.path)
+        ending, is_running = ending_of(log.path)
         conversation.end(ending, is_running=is_running)
 
 
@@ -221,17 +222,9 @@ def _open(path: Path) -> Log:
     try:
         if path.is_dir():
             raise UsageError(f"{path} is a folder", remedy="Name a log in it: a file that ends in .ndjson.")
-        return Log(path, lambda: _is_over(path))
+        return Log(path, lambda: is_over(path))
     except OSError as error:
         raise _unreadable(str(path), error) from error
-
-
-def _is_over(log: Path) -> bool:
-    """Return whether the agent of a log has ended, as far as the file beside it says."""
-    from bridle.cli.user_interface.named_logs import read_meta_if_possible
-
-    meta = read_meta_if_possible(log)
-    return meta.is_ended or (meta.pid is not None and not _is_alive(meta.pid))
 
 
 def _readable(chunks: Iterable[Chunk], name: str) -> Iterator[Chunk]:
@@ -246,57 +239,14 @@ def _unreadable(name: str, error: OSError) -> UsageError:
     return UsageError(f"cannot read {name}: {error.strerror or error}", remedy="Name the log of an agent run.")
 
 
-def _agent_of(log: Path) -> str:
-    """Return the agent named in the file beside a log, or the default."""
-    from bridle.cli.user_interface.named_logs import read_meta_if_possible
-
-    return read_meta_if_possible(log).agent or DEFAULT_AGENT
-
-
-def _ending_of(log: Path) -> tuple[Ending | None, bool]:
-    """Return how the agent of a log has ended, None where that is not known, and whether it is still running."""
-    from dataclasses import replace
-
-    from bridle.cli.user_interface.named_logs import read_meta_if_possible
-    from bridle.wire.record.outcome import Ending
-
-    meta, stderr = read_meta_if_possible(log), _stderr_of(log)
-    if meta.is_ended:
-        return replace(meta.ending, stderr=stderr), False
-    if meta.pid is not None:
-        lost = Ending(exit_code=None, stderr=stderr, fault="Bridle was killed while the agent was running")
-        return (None, True) if _is_alive(meta.pid) else (lost, False)
-    return Ending(exit_code=None, stderr=stderr) if stderr.strip() else None, False
-
-
-def _stderr_of(log: Path) -> str:
-    """Return the end of the agent's standard error, in whole lines: half a secret is not masked."""
-    from bridle.run.log_meta import STDERR_SUFFIX, read_stderr_end, sidecar_path
-    from bridle.wire.record.outcome import STDERR_TAIL_BYTES
-
-    path = sidecar_path(log, STDERR_SUFFIX)
-    try:
-        text = read_stderr_end(path)
-        return text.partition("\n")[2] if path.stat().st_size > STDERR_TAIL_BYTES else text
-    except OSError:
-        return ""
-
-
-def _is_alive(pid: int) -> bool:
-    from bridle.ground.descendants import census
-
-    process = census.find_process(pid)
-    return process is not None and process.is_alive
-
-
 def _print_documents(named: NamedLogs, options: _Options) -> None:
     """Print the conversation of one log, or those of all logs of a run or a task."""
     documents = []
     for log in named.logs:
-        conversation = _Conversation(options, _agent_of(log.path))
+        conversation = _Conversation(options, agent_of(log.path))
         with _open(log.path) as file:
             conversation.add(_readable(file.chunks(), str(log.path)))
-        ending, is_running = _ending_of(log.path)
+        ending, is_running = ending_of(log.path)
         conversation.end(ending, is_running=is_running)
         about = {"log": str(log.path), "task": log.task, "iteration": log.iteration, "attempt": log.attempt}
         documents.append({**(about if named.run is not None else {}), **_document(conversation)})
