@@ -100,7 +100,7 @@ def _flush(code: int) -> int:
 
 def _dispatch(arguments: list[str]) -> int:
     name, rest = (arguments[0], arguments[1:]) if arguments else ("--help", [])
-    if name in ("--help", "-h", "help"):
+    if name in ("--help", "-h") or arguments == ["help"]:
         print(_overview())
         return 0
     if name in ("--version", "-V"):

@@ -94,7 +94,19 @@ def test_the_title_of_a_goal_is_its_first_sentence() -> None:
 
 
 def test_a_goal_without_checks_warns_that_nothing_verifies_it() -> None:
-    assert "unverified" in parse_goal("do it").warnings[0]
+    assert "nothing can be verified" in parse_goal("do it").warnings[0]
+
+
+@pytest.mark.parametrize("name", ["do it", "prd.json"])
+def test_without_a_settings_file_the_warning_names_the_command_that_writes_one(tmp_path: Path, name: str) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "prd.json").write_text('{"userStories": [{"title": "A"}]}')
+    (warning,) = read_plan(name, tmp_path, Settings()).warnings
+    assert "there is no bridle.toml" in warning
+    assert "bridle init" in warning
+    (tmp_path / "bridle.toml").write_text('model = "opus"\n')
+    (warning,) = read_plan(name, tmp_path, Settings()).warnings
+    assert "bridle.toml has no `checks`" in warning
 
 
 def test_without_an_argument_the_usual_names_are_tried(tmp_path: Path) -> None:

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 
 from bridle.loop.plan.markdown import refuse_controls
 from bridle.loop.plan.model import GOAL, Plan, Task
-from bridle.loop.plan.problems import Problems
+from bridle.loop.plan.problems import NO_CHECKS, NO_SETTINGS_FILE, Problems
 
 # The usual limit for the first line of a commit message.
 TITLE_CHARACTERS = 72
 
 
-def parse_goal(text: str, *, guard: Sequence[str] = (), setup: Sequence[str] = ()) -> Plan:
+def parse_goal(
+    text: str, *, guard: Sequence[str] = (), setup: Sequence[str] = (), has_settings_file: bool = True
+) -> Plan:
     """Return a plan for the goal. Raises PlanError if it is empty. Guard and setup come from the settings."""
     problems = Problems("")
     refuse_controls(text, problems)
@@ -21,7 +23,7 @@ def parse_goal(text: str, *, guard: Sequence[str] = (), setup: Sequence[str] = (
     if not title:
         problems.add(0, "the goal is empty. Describe what to do, or name a plan.")
     if not guard:
-        problems.warn(0, "bridle.toml has no `checks`, so the result can only be unverified")
+        problems.warn(0, NO_CHECKS if has_settings_file else NO_SETTINGS_FILE)
     problems.refuse()
     return Plan(
         title=title,

@@ -11,7 +11,7 @@ from bridle.ground.json_fields import JsonFields
 from bridle.loop.plan.dependencies import Titles, title_key
 from bridle.loop.plan.markdown import CONTROL, TITLE_LIMIT_CHARACTERS, refuse_controls, refuse_cycles
 from bridle.loop.plan.model import PRD, Item, Plan, Task
-from bridle.loop.plan.problems import Problems
+from bridle.loop.plan.problems import NO_CHECKS, NO_SETTINGS_FILE, Problems
 from bridle.loop.settings.value_kinds import shown
 from bridle.loop.text.json_spans import Span, element_spans, member_spans
 
@@ -19,7 +19,13 @@ STORIES = "userStories"
 
 
 def parse_prd(
-    text: str, source: str, *, path: str | None = None, guard: Sequence[str] = (), setup: Sequence[str] = ()
+    text: str,
+    source: str,
+    *,
+    path: str | None = None,
+    guard: Sequence[str] = (),
+    setup: Sequence[str] = (),
+    has_settings_file: bool = True,
 ) -> Plan:
     """Parse a prd.json. Raises PlanError with every problem. Guard and setup come from the settings."""
     problems = Problems(source)
@@ -32,7 +38,7 @@ def parse_prd(
     if not tasks and not problems.errors:
         problems.add(0, "every story passes, so nothing is left to do" if stories else f"`{STORIES}` is empty")
     if tasks and not guard:
-        problems.warn(0, "bridle.toml has no `checks`, so the results can only be unverified")
+        problems.warn(0, NO_CHECKS if has_settings_file else NO_SETTINGS_FILE)
     problems.refuse()
     return Plan(
         title=_name(document) or source.rsplit("/", 1)[-1].removesuffix(".json"),

@@ -11,6 +11,10 @@ from bridle.errors import PlanError
 _SHOWN_PROBLEMS = 30
 
 
+NO_CHECKS = "bridle.toml has no `checks`, so nothing can be verified"
+NO_SETTINGS_FILE = "there is no bridle.toml with `checks`, so nothing can be verified. Write one with: bridle init"
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
     """One problem and its line."""

@@ -13,6 +13,7 @@ from bridle.loop.plan.markdown import parse_markdown
 from bridle.loop.plan.model import Plan
 from bridle.loop.plan.prd_json import parse_prd
 from bridle.loop.plan.problems import refusal
+from bridle.loop.settings.bridle_toml import find_file
 from bridle.loop.settings.model import Settings
 
 # Tried in this order when there is no argument.
@@ -28,12 +29,14 @@ def read_plan(argument: str | None, cwd: Path, settings: Settings) -> Plan:
     Anything else is a goal. Without an argument it is PLAN.md or prd.json.
     """
     name = _default_name(cwd) if argument is None else argument
+    has_file = find_file(cwd) is not None
     if not is_file_name(name, cwd):
-        return parse_goal(name, guard=settings.checks, setup=settings.setup)
+        return parse_goal(name, guard=settings.checks, setup=settings.setup, has_settings_file=has_file)
     path = cwd / name
     text = _read_text(name, path)
     if name.lower().endswith(".json"):
-        return parse_prd(text, name, path=str(path.absolute()), guard=settings.checks, setup=settings.setup)
+        full = str(path.absolute())
+        return parse_prd(text, name, path=full, guard=settings.checks, setup=settings.setup, has_settings_file=has_file)
     return parse_markdown(text, name, path=str(path.absolute()), setup=settings.setup)
 
 
