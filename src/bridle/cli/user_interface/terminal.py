@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -150,3 +151,15 @@ async def until_signalled(work: Coroutine[Any, Any, T]) -> T | None:
         for number in numbers:
             loop.remove_signal_handler(number)
     return None if task.cancelled() else task.result()
+
+
+@contextmanager
+def interrupts_deferred() -> Iterator[None]:
+    """Deliver Ctrl-C at the end of the block: half a redraw would leave lines twice on the screen."""
+    import signal
+
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -131,8 +131,9 @@ def _show_stream(options: _Options, *, is_timed: bool) -> None:
         return
     with _showing(conversation, options) as view:
         for chunk in chunks:
-            conversation.add([chunk])
-            view.update()
+            with terminal.interrupts_deferred():
+                conversation.add([chunk])
+                view.update()
         conversation.end(None)
 
 
@@ -150,10 +151,14 @@ def _follow(file: Log, conversation: _Conversation, view: PlainView | ColourView
     """Read a log as it grows, and show each part as it arrives."""
     import time
 
-    view.update()
-    while file.wait(result_seen=bool(conversation.transcript.footers)):
-        conversation.add(file.chunks(now=None if file.has_times else time.monotonic()))
+    with terminal.interrupts_deferred():
         view.update()
+    while file.wait(result_seen=bool(conversation.transcript.footers)):
+        for chunk in file.chunks(now=None if file.has_times else time.monotonic()):
+            with terminal.interrupts_deferred():
+                conversation.add([chunk])
+        with terminal.interrupts_deferred():
+            view.update()
 
 
 def _follow_run(find: Callable[[], NamedLogs], options: _Options) -> None:
