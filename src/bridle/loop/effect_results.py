@@ -146,11 +146,13 @@ class ChecksResult(CopyResult, frozen=True, kw_only=True):
 class WorkResult(CopyResult, frozen=True, kw_only=True):
     """The outcome of one agent iteration."""
 
-    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"clock", "head", "known_cost_usd", "wasted_usd"})
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"clock", "head", "failed", "known_cost_usd", "wasted_usd"})
 
     ending: str = OK
     message: str = msgspec.field(name="said", default="")
-    """Why the agent ended that way."""
+    """Why the agent ended that way; after `ok` its error, or what else was wrong with its end."""
+    failed: bool = False
+    """Whether the agent's own result is an error. Recorded runs of earlier versions do not say."""
     summary: str = ""
     done: bool = False
     """Whether the agent says that the task is done."""

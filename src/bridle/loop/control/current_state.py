@@ -44,13 +44,14 @@ def complete_receipt(receipt: Receipt, store: FileStore, interrupted: Interrupte
     inputs, state, paused = read_inputs(store), store.state(), pauses.pending_pause(store)
     interrupted = interrupted or interrupted_work(store, inputs.workspaces)
     seconds = time_used.seconds_used(receipt, time_used.earlier_drivers(state, interrupted))
-    return msgspec.structs.replace(
+    receipt = msgspec.structs.replace(
         with_effect_ids(with_interrupted(receipt, interrupted), state.pending),
         seconds=round(seconds, 3),
         limits=UserMessageReader(store).limits_in_force(inputs.settings.limits),
-        stopped=None if paused is None else paused.reason,
         waiting=pending_waits.current(store),
     )
+    stopped = time_used.limit_reached(receipt, interrupted, store) if paused is None else paused.reason
+    return msgspec.structs.replace(receipt, stopped=stopped)
 
 
 def with_interrupted(receipt: Receipt, interrupted: InterruptedWork) -> Receipt:

@@ -41,7 +41,6 @@ from bridle.workspace.git import Git
 # An executable check of the repository itself, which runs with the guard.
 OWN_CHECK = ".ralph/check"
 
-TIME_IS_OVER = "the time limit is reached. Raise it with: bridle resume --max-time DURATION"
 # The files by which git notes an operation that is not finished.
 UNFINISHED_GIT_OPERATIONS = {
     "rebase-merge": "rebase",
@@ -217,10 +216,9 @@ async def _drive_once(
     receipt = await _replayed_receipt(store) if store.state().effects else Receipt()
     receipt = current_state.complete_receipt(receipt, store, interrupted)
     left_seconds = receipt.limits.max_seconds - receipt.seconds
-    overspent = time_used.cost_limit_reached(receipt, interrupted)
-    is_over = (left_seconds <= 0 or overspent) and time_used.needs_driver(store)
-    if is_over and find_driver(run) is None:  # else the lock's error names the driver that runs already
-        return RunEnd(receipt, RunStatus.LIMIT_REACHED, overspent or TIME_IS_OVER)
+    limit = time_used.limit_reached(receipt, interrupted, store)
+    if limit is not None and find_driver(run) is None:  # else the lock's error names the driver that runs already
+        return RunEnd(receipt, RunStatus.LIMIT_REACHED, limit)
     options = DriveOptions(
         breakpoints=settings.breakpoints,
         concurrency=settings.parallel,
@@ -261,7 +259,7 @@ async def _end(store: FileStore, driven: DriveResult) -> RunEnd:
     if paused is not None:
         return RunEnd(receipt, _PAUSED.get(paused.why, RunStatus.FAILED), paused.reason)
     if driven.status == LIMIT:
-        return RunEnd(receipt, RunStatus.LIMIT_REACHED, TIME_IS_OVER)
+        return RunEnd(receipt, RunStatus.LIMIT_REACHED, time_used.TIME_IS_OVER)
     if driven.status == UNUSABLE:
         return RunEnd(receipt, RunStatus.AGENT_UNUSABLE, str(driven.error or ""))
     return RunEnd(receipt, final_status(receipt))

@@ -23,6 +23,7 @@ from bridle.loop.performers.earlier_attempts import InterruptedWork
 from bridle.loop.process.receipt import Receipt
 
 DRIVEN = "BRIDLE_LOOP_DRIVEN"
+TIME_IS_OVER = "the time limit is reached. Raise it with: bridle resume --max-time DURATION"
 
 
 @contextmanager
@@ -80,8 +81,15 @@ def seconds_used(receipt: Receipt, earlier: dict[str, float]) -> float:
     return receipt.seconds + unrecorded
 
 
-def cost_limit_reached(receipt: Receipt, interrupted: InterruptedWork) -> str | None:
-    """Return why an interrupted iteration must not start again; None where it may."""
+def limit_reached(receipt: Receipt, interrupted: InterruptedWork, store: Store) -> str | None:
+    """Return which limit prevents that an interrupted effect starts again; None where none does."""
+    if not needs_driver(store):
+        return None
+    is_late = receipt.seconds >= receipt.limits.max_seconds
+    return _cost_limit_reached(receipt, interrupted) or (TIME_IS_OVER if is_late else None)
+
+
+def _cost_limit_reached(receipt: Receipt, interrupted: InterruptedWork) -> str | None:
     limit = receipt.limits.max_cost_usd
     if not interrupted.usage.cost_usd or receipt.known_cost_usd < limit:
         return None

@@ -75,9 +75,10 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader,
     result = WorkResult(
         ending=ending.ending,
         message=ending.message,
+        failed=finished.record.failure is not None,
         limit_resets_at=ending.limit_resets_at,
         summary=answer.summary,
-        done=answer.done,
+        done=answer.done and finished.record.failure is None,  # an agent that failed has not finished its task
         question=answer.question,
         patterns=answer.patterns,
         session_id=finished.record.usable_session,

@@ -41,3 +41,4 @@ class Questions:
                     text = POLICY_ANSWER
                 task = self._state.tasks[title]
                 task.verdict, task.question, task.answer = Verdict.PENDING, None, str(text or "")
+                task.reason = ""

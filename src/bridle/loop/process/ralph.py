@@ -299,10 +299,12 @@ class Loop:
 
     async def _crashed(self, task: TaskState, work: WorkResult) -> None:
         task.crashes += 1
+        message = " ".join(work.message.split()) or "it exited without a result"
+        task.reason = f"the agent crashed: {message}"
         if task.crashes < decisions.CRASHES:
             return
         task.verdict = Verdict.FAILED
-        task.reason = f"the agent crashed {task.crashes} times: {work.message or 'it exited without a result'}"
+        task.reason = f"the agent crashed {task.crashes} times: {message}"
         await self._requests.roll_back(task, task.first_snapshot, task.reason)
 
     async def _set_aside(self, task: TaskState, work: WorkResult) -> None:

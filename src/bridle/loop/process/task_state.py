@@ -26,6 +26,8 @@ class Verdict(StrEnum):
 
 # Work that checks have verified.
 VERIFIED = frozenset({Verdict.DONE, Verdict.GUARD_ONLY, Verdict.SATISFIED})
+CHECKS_PASSED = "its checks passed"
+"""The reason of a task that is done, where nothing else is to say."""
 # What satisfies a `Needs:` of another task.
 ACCEPTED = VERIFIED | {Verdict.UNVERIFIED}
 # What only the user can change, with `retry`.

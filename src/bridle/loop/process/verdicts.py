@@ -15,7 +15,7 @@ from bridle.loop.process import decisions
 from bridle.loop.process.effect_requests import EffectRequests
 from bridle.loop.process.merge_queue import MergeQueue, Rejected
 from bridle.loop.process.required_checks import RequiredChecks
-from bridle.loop.process.task_state import VERIFIED, RunState, TaskState, Usage, Verdict
+from bridle.loop.process.task_state import CHECKS_PASSED, VERIFIED, RunState, TaskState, Usage, Verdict
 from bridle.loop.process.workers import Workers
 
 # A formatting hook changes the files once; one that changes them each time would never end.
@@ -45,28 +45,31 @@ class Verdicts:
     async def judge(self, task: TaskState, work: WorkResult) -> None:
         """Run the checks on what an agent left that ended by itself, and decide."""
         if not work.changed and not work.done:
-            message = f": {work.message}" if work.message else ""
-            await self._not_done(task, f"the agent changed nothing{message}", tree=work.tree or "")
+            await self._not_done(
+                task, f"the agent changed nothing{_describe_end(work)}{_denied(work)}", tree=work.tree or ""
+            )
             return
         protected = await self._requests.protect(task, work)
         checks = self._checks.all(task)
         if not checks:
-            await self._accept(task, Verdict.UNVERIFIED, "the plan has no check for it")
+            await self._accept(task, Verdict.UNVERIFIED, f"the plan has no check for it{_describe_end(work)}")
             return
         checked = await self._requests.check(task, effects.AFTER_WORK, checks)
         task.checks = checked.results
         if checked.passed:
-            await self._passed(task, protected, checked)
+            await self._passed(task, work, protected, checked)
         else:
             await self._checks_failed(task, work, checked)
 
-    async def _passed(self, task: TaskState, protected: ProtectResult, checked: ChecksResult) -> None:
+    async def _passed(self, task: TaskState, work: WorkResult, protected: ProtectResult, checked: ChecksResult) -> None:
+        end = _describe_end(work)
         if self._checks.own(task):
-            await self._accept(task, Verdict.DONE, "its checks passed", tree=checked.tree)
+            await self._accept(task, Verdict.DONE, f"{CHECKS_PASSED}{end}", tree=checked.tree)
         elif protected.changed:
-            await self._accept(task, Verdict.GUARD_ONLY, "the guard passed", tree=checked.tree)
+            await self._accept(task, Verdict.GUARD_ONLY, f"the guard passed{end}", tree=checked.tree)
         else:
-            await self._not_done(task, "the guard passes, but the agent changed nothing", tree=checked.tree or "")
+            why = f"the guard passes, but the agent changed nothing{end}{_denied(work)}"
+            await self._not_done(task, why, tree=checked.tree or "")
 
     async def _checks_failed(self, task: TaskState, work: WorkResult, checked: ChecksResult) -> None:
         """Keep the work for the next try, unless it broke the checks of another task."""
@@ -75,7 +78,8 @@ class Verdicts:
             await self._requests.roll_back(task, work.snapshot, f"it broke the checks of {broken}")
             task.notes.append(f"Your change was reverted: it broke the checks of {broken}.")
         task.failure = decisions.failure_text(checked.results)
-        await self._not_done(task, _describe_failures(checked.results), tree=checked.tree or "")
+        why = f"{_describe_failures(checked.results)}{_describe_end(work)}{_denied(work)}"
+        await self._not_done(task, why, tree=checked.tree or "")
 
     async def _accept(self, task: TaskState, verdict: Verdict, reason: str, *, tree: str | None = None) -> None:
         """Commit the work, merge it where workers run in parallel, and set the verdict."""
@@ -157,6 +161,19 @@ class Verdicts:
         else:
             return
         await self._requests.roll_back(task, task.first_snapshot, task.reason)
+
+
+def _describe_end(work: WorkResult) -> str:
+    """Return what was wrong with the agent's end besides its work, as the end of a reason."""
+    message = " ".join(work.message.split())
+    if work.failed:
+        message = f"the agent failed: {message}"
+    return f"; {message}" if message else ""
+
+
+def _denied(work: WorkResult) -> str:
+    """Return which tool calls were refused, as the end of the reason of a task that is not done."""
+    return f"; denied: {', '.join(work.denials)}" if work.denials else ""
 
 
 def _describe_failures(results: tuple[CheckResult, ...]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from bridle.loop.effect_results import TIMED_OUT
 from bridle.loop.process.receipt import CheckReceipt, Receipt, TaskReceipt
-from bridle.loop.process.task_state import VERIFIED, Verdict
+from bridle.loop.process.task_state import CHECKS_PASSED, VERIFIED, Verdict
 from bridle.views.format_amounts import format_count, format_duration, format_usd
 from bridle.views.terminal.escape_controls import escape_unprintable
 from bridle.views.terminal.styled_lines import BLANK, Line, cell_width, styled_line, truncate, wrap_text
@@ -50,7 +50,7 @@ def styled_lines(receipt: Receipt, reason: str = "", *, width: int = PLAIN_WIDTH
     title_cells = _title_cells(tasks, width)
     lines = [_head(receipt, reason), BLANK]
     for task in tasks:
-        lines += _task(task, title_cells, width)
+        lines += _task(task, title_cells, width, reason)
     lines += [BLANK, *_figures(receipt), BLANK, *_next_commands(receipt)]
     return [Line(tuple((escape_unprintable(text), style) for text, style in line.segments)) for line in lines]
 
@@ -75,7 +75,8 @@ def _head(receipt: Receipt, reason: str) -> Line:
     return Line(((f"{mark} ", style), (summary, "summary"), (detail, style)))
 
 
-def _task(task: TaskReceipt, title_cells: int, width: int) -> Iterator[Line]:
+def _task(task: TaskReceipt, title_cells: int, width: int, said: str) -> Iterator[Line]:
+    """Yield the lines of a task; `said` is the reason in the first line of the receipt."""
     verdict = task.verdict
     mark, style = MARKS.get(verdict, FAILED_MARK)
     title = truncate(" ".join(task.title.split()), title_cells)
@@ -94,7 +95,8 @@ def _task(task: TaskReceipt, title_cells: int, width: int) -> Iterator[Line]:
     if task.seconds or task.input_tokens:  # nothing is known of an iteration that is still running
         tokens = f"{task.input_tokens:,} tokens in, {task.output_tokens:,} out"
         yield styled_line(f"{_INDENT}{tokens}, {format_duration(task.seconds)} of agent time", "dim")
-    if task.reason and verdict not in (Verdict.DONE, *_OPEN):
+    is_known = task.reason == CHECKS_PASSED or verdict is Verdict.NEEDS_YOU or task.reason in said
+    if task.reason and not is_known:
         yield from _wrapped(task.reason, width)
     if task.tries or verdict not in _OPEN:  # nothing is decided before the first try
         yield from _evidence(task, width)

@@ -170,7 +170,8 @@ def _finished(args: Arguments[Any], result: Result) -> Iterator[Segment]:
 def _worked(result: WorkResult) -> Iterator[Segment]:
     """Yield how the agent ended; the checks decide whether its work is right."""
     cost = format_usd(result.cost_usd, known=result.known_cost_usd)
-    spent = f"{'cost unknown' if cost == 'unknown' else cost}, {format_duration(result.seconds)}"
+    wasted = f", {format_usd(result.wasted_usd)} of it for earlier attempts" if result.wasted_usd else ""
+    spent = f"{'cost unknown' if cost == 'unknown' else cost}{wasted}, {format_duration(result.seconds)}"
     message = _message(result)
     match result.ending:
         case effect_results.LIMIT:
@@ -184,11 +185,20 @@ def _worked(result: WorkResult) -> Iterator[Segment]:
         case effect_results.QUESTION:
             yield f"question: {result.question or message} ({spent})", "question"
         case _:
-            summary = " ".join((result.summary or "–").split())[:TEXT_CHARACTERS]
-            changed = "" if result.changed else ", no changes"
-            yield f"{'reports done' if result.done else 'finished'}: {summary} ({spent}{changed})", ""
+            yield from _ended(result, spent if result.changed else f"{spent}, no changes")
     for denial in result.denials:
         yield f"denied: {denial}", "state.denied"
+
+
+def _ended(result: WorkResult, spent: str) -> Iterator[Segment]:
+    """Yield how an agent ended that ended by itself, and what was wrong with that."""
+    if result.failed:
+        yield f"agent failed: {_message(result)} ({spent})", "state.error"
+        return
+    summary = " ".join((result.summary or "–").split())[:TEXT_CHARACTERS]
+    yield f"{'reports done' if result.done else 'finished'}: {summary} ({spent})", ""
+    if result.message:
+        yield f"note: {_message(result)}", "state.denied"
 
 
 def _message(result: WorkResult) -> str:

@@ -22,7 +22,8 @@ def command(*, run: str | None, as_json: bool) -> int:
     receipt = read_receipt(folder)
     reason = receipt.stopped or ""
     if driver is not None:
-        receipt = msgspec.structs.replace(receipt, driver=DriverProcess(pid=driver.pid, since=driver.since))
+        process = DriverProcess(pid=driver.pid, since=driver.since)
+        receipt = msgspec.structs.replace(receipt, driver=process, stopped=None)
         reason = f"running, process {driver.pid}"
     loop_runs.show(receipt, reason, as_json=as_json)
     return 0
