@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -97,3 +99,48 @@ def test_a_changed_pack_misleads_no_command_and_the_next_writer_rebuilds_it(tmp_
     assert driven.bridle("replay", "r1").returncode == 0
     assert driven.bridle("answer", driven.effect("gate"), "yes", "--resume").returncode == 0
     assert driven.bridle("audit", "r1").returncode == 0
+
+
+HANDLES_ERRORS = """
+async def process(inputs, ctx):
+    try:
+        return await ctx.task(shell, {"command": "echo hi"}, label="first")
+    except Exception as error:
+        return {"skipped": type(error).__name__}
+"""
+
+
+@pytest.mark.parametrize("command", ["run:iterate", "drive", "replay"])
+@pytest.mark.parametrize("rebuilds", [True, False])
+def test_a_process_cannot_handle_the_error_of_a_changed_task(tmp_path: Path, command: str, rebuilds: bool) -> None:
+    driven = new_driven_run(tmp_path, HANDLES_ERRORS)
+    assert driven.bridle("run:iterate", "r1").returncode == 0
+    before, path = driven.types(), driven.run / "tasks" / driven.effect("first") / "task.json"
+    written = path.read_text()
+    path.write_text(written.replace("Shell", "Shelf"))
+    if rebuilds:
+        shutil.rmtree(driven.run / "state")
+    done = driven.bridle(command, "r1", "--json")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert json.loads(done.stderr.splitlines()[-1])["error"] == "JOURNAL_BROKEN"
+    assert str(path) in done.stderr
+    assert driven.types() == before
+    path.write_text(written)
+    assert driven.bridle("drive").returncode == 0
+    assert driven.bridle("replay", "r1").returncode == 0
+
+
+@pytest.mark.parametrize("handles", [True, False])
+def test_a_changed_blob_of_inputs_stops_the_iteration_outside_the_process(tmp_path: Path, handles: bool) -> None:
+    source = HANDLES_ERRORS if handles else WAITS
+    driven = new_driven_run(tmp_path, source.replace('"echo hi"', '"echo " + "hi" * 600_000 + " | wc -c"'))
+    assert driven.bridle("run:iterate", "r1").returncode == 0
+    before = driven.types()
+    (path,) = (driven.run / "tasks" / driven.effect("first") / "blobs").iterdir()
+    path.write_bytes(path.read_bytes().replace(b"hi", b"ho", 1))
+    shutil.rmtree(driven.run / "state")
+    done = driven.bridle("run:iterate", "r1", "--json")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert json.loads(done.stderr)["error"] == "JOURNAL_BROKEN"
+    assert str(path) in done.stderr
+    assert driven.types() == before

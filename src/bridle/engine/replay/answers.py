@@ -20,7 +20,7 @@ from bridle.engine.replay.event_loop import Promise, ReplayLoop
 from bridle.engine.replay.new_requests import HaltRequest, HookRequest, NewEffect, NewEntry
 from bridle.engine.replay.recorded import RecordedHook, Recording
 from bridle.engine.replay.step_ids import Steps
-from bridle.errors import BadTask, ProcessDiverged, UsageError
+from bridle.errors import BadTask, JournalBroken, ProcessDiverged, UsageError
 from bridle.ground import clock, ids
 from bridle.journal.format.digest import sha256
 from bridle.journal.format.documents import TaskDocument
@@ -69,7 +69,8 @@ class Answers:
         self.new_items: list[NewEntry | NewEffect] = []
         """In program order; the caller that writes them clears the list."""
         self.halt_request: HaltRequest | None = None
-        self.diverged: ProcessDiverged | None = None
+        self.stop_error: ProcessDiverged | JournalBroken | None = None
+        """Why the process was stopped: it diverged, or a file of the run is unusable."""
         self.is_stopped = False
         """Whether further requests of the process are ignored."""
         self.steps = Steps()
@@ -128,18 +129,10 @@ class Answers:
         promise = Promise(loop=self._loop)
         if self.is_stopped:
             return promise
-        step_id = self.steps.next_id(key)
-        effect = self._recording.effects.get(step_id)
-        if effect is not None:
-            self._match(effect, request, promise)
-        elif step_id in self._recording.passed_sleeps:
-            self._match_passed_sleep(step_id, request, promise)
-        elif request.sleep is not None and request.sleep.epoch_ms <= (now_ms := _epoch_ms(self._now())):
-            data = {"stepId": step_id, **request.sleep.as_json(), "now": SleepTarget(now_ms).iso}
-            self.new_items.append(NewEntry(notes.SLEEP_PASSED, data))
-            promise.set_result(None)
-        else:
-            self._collect(step_id, request, promise)
+        try:
+            self._answer(self.steps.next_id(key), request, promise)
+        except JournalBroken as error:  # not for the process, which could handle it and complete
+            self._stop_with(error)
         return promise
 
     def request_hook(
@@ -200,6 +193,20 @@ class Answers:
         return Promise(loop=self._loop)
 
     # ---- inside
+
+    def _answer(self, step_id: str, request: EffectRequest, promise: Promise) -> None:
+        """Resolve a recorded request, or collect a new one."""
+        effect = self._recording.effects.get(step_id)
+        if effect is not None:
+            self._match(effect, request, promise)
+        elif step_id in self._recording.passed_sleeps:
+            self._match_passed_sleep(step_id, request, promise)
+        elif request.sleep is not None and request.sleep.epoch_ms <= (now_ms := _epoch_ms(self._now())):
+            data = {"stepId": step_id, **request.sleep.as_json(), "now": SleepTarget(now_ms).iso}
+            self.new_items.append(NewEntry(notes.SLEEP_PASSED, data))
+            promise.set_result(None)
+        else:
+            self._collect(step_id, request, promise)
 
     def _deliver_hook(self, hook: RecordedHook) -> None:
         call = self._calls.get(hook.hook_id)
@@ -289,9 +296,14 @@ class Answers:
 
     def _diverge(self, requested: str, recorded: str, entry: Entry) -> None:
         """Stop the process here; it cannot notice."""
-        self.diverged = ProcessDiverged(
-            f"{caller_location()}: {requested}, but the journal has {recorded} there", remedy=RESTORE, payload=entry
+        self._stop_with(
+            ProcessDiverged(
+                f"{caller_location()}: {requested}, but the journal has {recorded} there", remedy=RESTORE, payload=entry
+            )
         )
+
+    def _stop_with(self, error: ProcessDiverged | JournalBroken) -> None:
+        self.stop_error = error
         self._stop()
 
     def _stop(self) -> None:

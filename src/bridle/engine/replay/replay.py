@@ -41,7 +41,11 @@ class Replay:
         return self._run.inputs
 
     def catch_up(self, store: RecordReader, writer: IdSource, state: State) -> None:
-        """Deliver new results and run until idle; raise ProcessDiverged if a request differs from the recorded one."""
+        """Deliver new results and run until idle.
+
+        Raise ProcessDiverged if a request differs from the recorded one, JournalBroken if a file of the run is
+        unusable; the process notices neither.
+        """
         answers = self.answers
         answers.store, answers.writer = store, writer
         with self.process.active(), self._loop.running():
@@ -54,9 +58,9 @@ class Replay:
                     break
                 answers.deliver(item)
                 self._loop.run_until_idle()
-        diverged = answers.diverged or (self._ended_early() if self.has_returned else None)
-        if diverged is not None:
-            raise diverged
+        error = answers.stop_error or (self._ended_early() if self.has_returned else None)
+        if error is not None:
+            raise error
 
     @property
     def has_returned(self) -> bool:
