@@ -271,6 +271,9 @@ class Attempt:
         if complaint is not None:
             self.fault = f"{complaint}, after {self.corrections} corrections"
             self.fault_category = Category.PARSE
+            if self.record.permission_denials:  # probably the cause
+                self.fault += f"; permission was refused for {', '.join(sorted(set(self.record.denied_tools)))}"
+                self.fault_category = Category.PERMISSION if self.request.denials_fail else Category.PARSE
 
     async def _send_prompt(self, child: Child, text: str) -> None:
         await self._write(child, control_messages.user_message((Text(text=text),)))

@@ -10,7 +10,7 @@ from bridle.ground.children.child_process import SpawnFailure
 from bridle.run.command import CLAUDE_LIKE, KEY_VARIABLE
 from bridle.run.locate import program_not_found
 from bridle.run.request import Request
-from bridle.wire.record.error_category import Category
+from bridle.wire.record.error_category import NO_DETAIL, Category
 from bridle.wire.record.outcome import Ending, Outcome, Policy, Rules
 from bridle.wire.record.record import Record
 
@@ -31,6 +31,20 @@ def deserves_retry(record: Record, outcome: Outcome, ending: Ending) -> bool:
     if record.results or ending.timed_out or ending.fault is not None or ending.not_found is not None:
         return False
     return outcome.policy is Policy.HARNESS or outcome.error is not None
+
+
+NO_RESULT = "the agent's output ended without a result, so its last text counts (degraded)"
+
+
+def describe_end(record: Record, outcome: Outcome) -> str:
+    """Return what was wrong with the end of an agent; empty where nothing was."""
+    if outcome.failed:
+        return str(outcome.reason or outcome.error or NO_DETAIL)
+    if not record.results:
+        return NO_RESULT
+    if outcome.exit_code not in (0, None):
+        return f"the agent ended with exit code {outcome.exit_code} after its result"
+    return ""
 
 
 def start_error(agent: str, error: ProcessError, failure: SpawnFailure) -> AgentError:

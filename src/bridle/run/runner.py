@@ -31,7 +31,7 @@ from bridle.run.watchdog import Watchdog
 from bridle.wire.events.events import Event
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.outcome import Ending, Outcome, judge
-from bridle.wire.record.record import Record
+from bridle.wire.record.record import Record, Tally
 
 LOCK_FILE = "workspace.lock"
 # The keeper kills the agents of a killed Bridle after a second; on a loaded machine that takes longer.
@@ -39,6 +39,14 @@ KEEPER_SECONDS = 10.0
 # Of the reason of a crash, in one line; the log has all of it.
 REASON_CHARACTERS = 200
 Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempted:
+    """What an attempt used that was retried."""
+
+    cost: Cost
+    tokens: Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +66,34 @@ class Finished:
     program: str | None = None
     auth: str | None = None
     corrections: int = 0
+    retried: tuple[Attempted, ...] = ()
+    """The attempts before the last one."""
     cwd_differs: str | None = None
     """The working folder that the agent reported, where it is not that of the request."""
     unusable: AgentError | None = None
     """Set when the agent cannot be used at all: not found, or not logged in."""
+
+    @property
+    def known_cost_usd(self) -> float:
+        """The known cost of all attempts."""
+        return round(sum(cost.usd or 0.0 for cost in self._costs), 6)
+
+    @property
+    def total_cost_usd(self) -> float | None:
+        """The cost of all attempts; None where that of one is not known."""
+        return None if any(cost.usd is None for cost in self._costs) else self.known_cost_usd
+
+    @property
+    def total_tokens(self) -> Tally:
+        """The tokens of all attempts, counted from messages where there is no result."""
+        total = Tally()
+        for tokens in (self.record.tokens, *(attempted.tokens for attempted in self.retried)):
+            total.add(tokens)
+        return total
+
+    @property
+    def _costs(self) -> list[Cost]:
+        return [self.cost, *(attempted.cost for attempted in self.retried)]
 
 
 class AgentRun:
@@ -87,6 +119,7 @@ class AgentRun:
         self._say = say
         self._on_retry = on_retry
         self._held: FileLock | None = None
+        self._retried: list[Attempted] = []
         self._began = clock.monotonic()
 
     async def to_end(self, on_event: Callable[[Event], None] = lambda _event: None) -> Finished:
@@ -171,6 +204,8 @@ class AgentRun:
             reason = " ".join((outcome.reason or "its output ended early").split())[:REASON_CHARACTERS]
             self._say(f"{request.agent} crashed or printed no result ({reason}); retrying")
             self._on_retry()
+            spent = budgets.cost_so_far(attempt.record, request.agent, model=request.model)
+            self._retried.append(Attempted(spent, attempt.record.tokens))
 
     async def _run_attempt(
         self, attempt: Attempt, program: Program, number: int, expected: str | None
@@ -246,6 +281,7 @@ class AgentRun:
             program=program.path,
             auth=command.auth,
             corrections=attempt.corrections,
+            retried=tuple(self._retried),
             cwd_differs=_other_folder(record.cwd, request.cwd),
             unusable=login_error(request, record, outcome, command.auth),
         )

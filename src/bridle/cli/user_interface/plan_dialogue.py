@@ -14,6 +14,7 @@ from bridle.errors import UsageError
 from bridle.loop.plan import drafting
 from bridle.loop.plan.model import Plan
 from bridle.loop.settings.model import Settings
+from bridle.run.policy import describe_end
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
 from bridle.run.runner import Finished, run
 from bridle.views.terminal.run_lines import AgentLines
@@ -50,7 +51,7 @@ class Planner:
             if finished is None:
                 return INTERRUPTED
             if finished.outcome.failed:
-                return self._fail(finished.outcome.error or "the agent failed")
+                return self._fail(describe_end(finished.record, finished.outcome))
             answer = drafting.read_answer(finished.record.structured_output, self.path.name, may_ask=self.may_ask)
             if isinstance(answer, drafting.Draft):
                 self.result, self.text = answer.plan, answer.text
@@ -122,8 +123,8 @@ class Planner:
             return None
         if finished.unusable is not None:
             raise finished.unusable
-        self.known_cost_usd += finished.cost.usd or 0.0
-        self.is_cost_known = self.is_cost_known and finished.cost.usd is not None
+        self.known_cost_usd += finished.known_cost_usd
+        self.is_cost_known = self.is_cost_known and finished.total_cost_usd is not None
         self.session_id = finished.record.usable_session or self.session_id
         return finished
 

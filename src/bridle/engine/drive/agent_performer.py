@@ -19,6 +19,7 @@ from bridle.ground.json_fields import JsonFields
 from bridle.journal.format import layout
 from bridle.journal.format.documents import check_posted
 from bridle.journal.format.entries import ERROR, OK, Posted
+from bridle.run.policy import describe_end
 from bridle.run.runner import Finished, run
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.limit_resets import limit_reset_time
@@ -134,17 +135,19 @@ def _to_result(job: Job, finished: Finished, started: str) -> Posted | Unperform
 
 
 def _metadata(job: Job, finished: Finished) -> dict[str, object]:
-    record, tokens = finished.record, finished.record.usage
+    record, tokens = finished.record, finished.total_tokens
+    note = "" if finished.outcome.failed else describe_end(record, finished.outcome)
     return {
         "sessionId": record.session_id,
         "model": record.model,
-        "costUsd": finished.cost.usd,
+        "costUsd": finished.total_cost_usd,
         "inputTokens": tokens.input_tokens,
         "outputTokens": tokens.output_tokens,
         "seconds": round(finished.duration_seconds, 3),
         "starts": finished.attempts,
         "attempt": job.attempt,
         "log": str(finished.log_path) if finished.log_path else None,
+        **({"note": note} if note else {}),
     }
 
 

@@ -229,6 +229,7 @@ def _describe_result(posted: Posted) -> str:
         return f"error: {Failure.from_json(posted.error)}"
     value = JsonFields(posted.value)
     if value.flag("success", default=True):
-        return "done"
+        note = JsonFields(posted.metadata).text("note")
+        return "done" if note is None else f"done, but {note}"
     exit_code = value.number("exitCode")
     return str(value.value("error")) if exit_code is None else f"exit code {exit_code}"

@@ -12,15 +12,14 @@ from datetime import UTC, datetime, tzinfo
 
 from bridle.ground import clock
 from bridle.loop import effect_results
-from bridle.run.policy import describe_login_failure, log_in_remedy
+from bridle.run.policy import describe_end, describe_login_failure, log_in_remedy
 from bridle.run.runner import Finished
 from bridle.run.watchdog import Watchdog
-from bridle.wire.record.error_category import NO_DETAIL, Category
+from bridle.wire.record.error_category import Category
 from bridle.wire.record.limit_resets import limit_reset_time
 
 # How much of an agent's last message is kept.
 MESSAGE_CHARACTERS = 2000
-NO_RESULT = "the agent's output ended without a result, so its last text counts (degraded)"
 # Failures that end an agent before its result.
 DEATHS = (Category.PROCESS, Category.PARSE, Category.TIMEOUT)
 # How much of the end of a dead program's output is searched for the cause.
@@ -94,19 +93,7 @@ def _ending(finished: Finished, agent: str, question: str) -> tuple[str, str]:
     if outcome.run_error and not record.results and outcome.category in DEATHS:
         # An agent with a result has ended by itself, whatever the form of its answer.
         return effect_results.CRASHED, _ENDED_BY.get(finished.limit, message)
-    return effect_results.OK, _describe_end(finished)
-
-
-def _describe_end(finished: Finished) -> str:
-    """Return what was wrong with the end of an agent that ended by itself; empty where nothing was."""
-    outcome, record = finished.outcome, finished.record
-    if outcome.run_error:
-        return str(outcome.reason or outcome.error or NO_DETAIL)
-    if not record.results:
-        return NO_RESULT
-    if outcome.exit_code not in (0, None):
-        return f"the agent ended with exit code {outcome.exit_code} after its result"
-    return ""
+    return effect_results.OK, describe_end(record, outcome)
 
 
 def _outside_failure(finished: Finished, agent: str) -> tuple[str, str] | None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from bridle.ground import prices
 from bridle.loop.plan import drafting
 from bridle.loop.plan.read_plan import read_plan
 from bridle.loop.settings.model import Settings
@@ -23,7 +24,8 @@ from bridle.stage.server import Stage
 from bridle.stage.thread import running
 from tests.fixtures.bridle_program import BRIDLE, BRIDLE_AGENT, run_bridle
 from tests.real.fixtures.claude_on_stage import Answer, calls, says
-from tests.run.fixtures.fake_agent import Script, init, result
+from tests.run.fixtures.fake_agent import MODEL, Script, init, result
+from tests.run.fixtures.fake_agent import says as prints
 
 # Each turn is an agent start of a second or two; this is a hang.
 LIMIT_SECONDS = 120.0
@@ -250,3 +252,30 @@ def test_a_cost_that_is_not_known_is_called_unknown(tmp_path: Path) -> None:
     document = json.loads(done.stdout)
     assert (document["cost_usd"], document["known_cost_usd"]) == (None, 0.0)
     assert "cost: unknown" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        (result("", subtype="error_max_turns"), "error_max_turns"),
+        (result("", subtype="error_during_execution", errors=["kaboom words"]), "kaboom words"),
+        (result("no", permission_denials=["Bash"]), "permission was refused for Bash"),
+    ],
+)
+def test_why_there_is_no_plan_is_said_in_the_agents_words(tmp_path: Path, end: str, words: str) -> None:
+    agent = Script().listen().out(init(), end).install(tmp_path / "bin", "claude")
+    done = run_bridle("plan", "--json", "Rate limits", cwd=tmp_path, variables={"BRIDLE_CLAUDE": str(agent.path)})
+    assert done.returncode == 1, done.stderr
+    assert words in json.loads(done.stdout)["error"]
+    assert words in done.stderr
+
+
+def test_the_cost_of_an_attempt_that_was_retried_counts(tmp_path: Path) -> None:
+    dies = Script().out(init(), prints("half")).exit(7)
+    spent = prices.cost_usd(MODEL, input_tokens=3, output_tokens=1, input_includes_cached=False)
+    assert spent is not None
+    answer = {"questions": [], "plan": PLAN}
+    plans = Script().on_start(1, dies).listen().out(init(), result("here", structured_output=answer))
+    agent = plans.install(tmp_path / "bin", "claude")
+    done = run_bridle("plan", "--json", "Rate limits", cwd=tmp_path, variables={"BRIDLE_CLAUDE": str(agent.path)})
+    assert json.loads(done.stdout)["cost_usd"] == pytest.approx(0.25 + spent), done.stderr

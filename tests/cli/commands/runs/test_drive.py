@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from bridle.ground import prices
 from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, DrivenRun, new_driven_run, wait_until
 from tests.journal.fixtures.recorded_samples import NAMES, contents, sample
-from tests.run.fixtures.fake_agent import Script, all_dead, init
+from tests.run.fixtures.fake_agent import MODEL, Script, all_dead, init, result, says
 
 ASKS = (
     "async def process(inputs, ctx): return (await ctx.breakpoint({'question': 'Ship it?'}, label='gate'))['response']"
@@ -35,6 +36,25 @@ def test_a_run_that_completes_exits_0_with_its_output(tmp_path: Path) -> None:
     }
     assert document["completionProof"]
     assert "bridle: shell Shell: started\nbridle: shell Shell: done\n" in done.stderr
+
+
+def test_output_without_a_result_is_said_and_every_attempt_is_counted(tmp_path: Path) -> None:
+    once = prices.cost_usd(MODEL, input_tokens=3, output_tokens=1, input_includes_cached=False)
+    assert once is not None
+    driven = new_driven_run(tmp_path, SLOW, script=Script().listen().out(init(), says("half")))
+    done = driven.bridle("drive", "r1", "--json")
+    assert done.returncode == 0, done.stderr
+    assert "done, but the agent's output ended without a result" in done.stderr
+    assert json.loads(done.stdout)["costUsd"] == pytest.approx(2 * once)
+    (path,) = driven.run.glob("tasks/*/result.json")
+    metadata = json.loads(path.read_text())["metadata"]
+    assert (metadata["starts"], metadata["inputTokens"], metadata["outputTokens"]) == (2, 6, 2)
+    assert "(degraded)" in metadata["note"]
+
+
+def test_an_exit_code_after_the_result_is_said(tmp_path: Path) -> None:
+    driven = new_driven_run(tmp_path, SLOW, script=Script().listen().out(init(), result("done")).exit(3))
+    assert "exit code 3" in driven.bridle("drive", "r1").stderr
 
 
 @pytest.mark.parametrize("word", ["r1", "r", "last", ".a5c/runs/r1", None])
