@@ -784,3 +784,20 @@ def test_a_state_is_not_returned_once_the_process_has_results_that_it_has_not_re
     states: list[str] = []
     stopped = driven.drive(performers={"line": Line()}, on_process_state=note)
     assert (stopped.status, stopped.process_state, states) == ("unusable", None, ["both wait"] * 2)
+
+
+@pytest.mark.parametrize("levels", [600, 900, 5000])
+def test_a_command_that_prints_too_many_levels_has_an_error_as_its_result(tmp_path: Path, levels: int) -> None:
+    task = {"kind": "python", "title": "deep", "python": {"code": f"print('[' * {levels} + ']' * {levels})"}}
+    source = "async def process(inputs, ctx): return await ctx.task(free, inputs)"
+    driven = new_driven_run(tmp_path, source, inputs=task)
+    assert driven.drive().status == "failed"
+    assert "nested more than" in driven.result("deep")["error"]["message"]
+
+
+def test_a_lone_surrogate_that_a_command_prints_is_stored_as_the_replacement_character(tmp_path: Path) -> None:
+    task = {"kind": "python", "title": "half", "python": {"code": r"""print('{"a\\udfff": "\\ud800"}')"""}}
+    source = "async def process(inputs, ctx): return (await ctx.task(free, inputs))['result']"
+    driven = new_driven_run(tmp_path, source, inputs=task)
+    assert driven.drive().status == "completed"
+    assert driven.output() == driven.result("half")["result"]["result"] == {"a\ufffd": "\ufffd"}

@@ -545,3 +545,19 @@ def test_a_hook_that_was_under_way_when_bridle_died_runs_again(tmp_path: Path, w
     found = iterated.iterate()
     assert runs_of(witness) == 2
     assert task_of(found.actions[0])["inputs"]["count"] == 2
+
+
+def test_a_hook_that_prints_too_many_levels_has_failed_and_the_run_goes_on(tmp_path: Path) -> None:
+    source = "async def process(inputs, ctx):\n    return await ctx.hook('custom')\n"
+    put(repository_hooks(tmp_path), "custom", "a.sh", f"echo '{'[' * 600}{']' * 600}'")
+    trust(tmp_path, home())
+    output = IteratedRun(tmp_path, source).iterate().output
+    assert (output["status"], output["output"]) == ("error", None)
+    assert "nested more than" in output["hooks"][0]["error"]
+
+
+def test_a_hook_that_prints_a_lone_surrogate_has_printed_a_replacement_character(tmp_path: Path) -> None:
+    source = "async def process(inputs, ctx):\n    return (await ctx.hook('custom'))['output']\n"
+    put(repository_hooks(tmp_path), "custom", "a.sh", """echo '{"a": "\\ud800"}'""")
+    trust(tmp_path, home())
+    assert IteratedRun(tmp_path, source).iterate().output == {"a": "\ufffd"}

@@ -153,9 +153,9 @@ def test_digests_are_equal_for_equal_arguments_and_only_then() -> None:
 )
 def test_a_result_is_a_value_or_an_error(posted: Posted) -> None:
     with pytest.raises(UsageError):
-        documents.check_posted(posted)
-    documents.check_posted(ok(None))
-    documents.check_posted(failure("E", "m"))
+        documents.clean_posted(posted)
+    documents.clean_posted(ok(None))
+    documents.clean_posted(failure("E", "m"))
 
 
 def test_run_metadata_is_decoded_and_keeps_what_it_does_not_know() -> None:

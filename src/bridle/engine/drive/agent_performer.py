@@ -17,7 +17,7 @@ from bridle.errors import AgentNotReady, JournalBroken, UsageError
 from bridle.ground import clock, disk
 from bridle.ground.json_fields import JsonFields
 from bridle.journal.format import layout
-from bridle.journal.format.documents import check_posted
+from bridle.journal.format.documents import clean_posted
 from bridle.journal.format.entries import ERROR, OK, Posted
 from bridle.run.policy import describe_end
 from bridle.run.runner import Finished, run
@@ -125,12 +125,12 @@ def _to_result(job: Job, finished: Finished, started: str) -> Posted | Unperform
         error = {"name": "AgentFailed", "message": message, "data": {"category": category, **metadata}}
         return Posted(ERROR, error=error, started_at=started, finished_at=ended)
     answer = finished.record.structured_output if finished.record.has_structured_output else outcome.final_text
-    posted = Posted(OK, value=job.mask.apply_to_json(answer), metadata=metadata, started_at=started, finished_at=ended)
     try:
-        check_posted(posted)
-    except UsageError as refusal:  # a number that JSON does not have
+        posted = clean_posted(Posted(OK, value=answer, metadata=metadata, started_at=started, finished_at=ended))
+    except UsageError as refusal:  # a number that JSON does not have, or too many levels
         error = {"name": "AgentFailed", "message": refusal.message, "data": {"category": None, **metadata}}
         return Posted(ERROR, error=error, started_at=started, finished_at=ended)
+    posted.value = job.mask.apply_to_json(posted.value)
     return posted
 
 

@@ -16,7 +16,7 @@ from bridle.errors import EffectError, Error, RunError, UserError
 from bridle.ground import clock
 from bridle.ground.json_fields import JsonFields
 from bridle.ground.threads import in_thread, wait_uncancelled
-from bridle.journal.format.documents import check_posted
+from bridle.journal.format.documents import clean_posted
 from bridle.journal.format.entries import Entry, Posted
 from bridle.journal.stores.store import Store
 from bridle.wire.mask import Mask
@@ -182,9 +182,7 @@ class RunningEffects:
         started = clock.iso(clock.now())
         try:
             result = await performer.perform(job)
-            if isinstance(result, Posted):
-                check_posted(result)
-            return result
+            return clean_posted(result) if isinstance(result, Posted) else result
         except (UserError, RunError) as error:
             return error_result(error, started, self._mask)
 

@@ -21,6 +21,7 @@ from bridle.errors import ProcessError
 from bridle.ground import clock
 from bridle.ground.home import bridle_home
 from bridle.journal.format import codec
+from bridle.journal.format.input_values import TooDeep, parse_input
 
 LIMIT_VARIABLE = "BABYSITTER_HOOK_TIMEOUT"
 
@@ -43,7 +44,7 @@ class HookResult(NamedTuple):
 
     @property
     def succeeded(self) -> bool:
-        return self.exit_code == 0
+        return self.exit_code == 0 and self.error is None
 
     @property
     def failure(self) -> str:
@@ -74,7 +75,7 @@ class HookResults(NamedTuple):
         """Return the JSON of the last hook that printed JSON."""
         for result in reversed(self.results):
             try:
-                return codec.parse(result.output)
+                return parse_input(result.output)
             except codec.BadText:
                 continue
         return None
@@ -184,7 +185,18 @@ async def _run(
         return HookResult(script, None, error.message)
     output = captured.stdout[-OUTPUT_LIMIT_BYTES:].decode("utf-8", "replace").strip()
     timeout = f"timed out after {limit_seconds:g} seconds" if captured.exit_code is None else None
-    return HookResult(script, captured.exit_code, timeout, output)
+    return HookResult(script, captured.exit_code, timeout or _fault_of(output), output)
+
+
+def _fault_of(output: str) -> str | None:
+    """Return why the JSON that a hook printed cannot be stored."""
+    try:
+        parse_input(output)
+    except TooDeep as error:
+        return f"its output is ignored: {error}"
+    except codec.BadText:
+        pass  # it printed text
+    return None
 
 
 def _argv(path: Path) -> tuple[str, ...]:

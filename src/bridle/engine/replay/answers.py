@@ -148,6 +148,7 @@ class Answers:
         hook_id = f"H{self._hook_count:06d}"
         recorded = self._recording.hooks.get(hook_id)
         if recorded is None:
+            json_values.checked(payload, ("the payload of hook", hook_type))
             data = {"hookId": hook_id, "hookType": hook_type, "payloadDigest": payload_digest}
             self.new_items.append(NewEntry(notes.HOOK_REQUESTED, data | ({"label": label} if label else {})))
         elif (recorded.hook_type, recorded.payload_digest) != (hook_type, payload_digest):
@@ -186,7 +187,11 @@ class Answers:
         argument: object = reason  # a process is not type-checked
         if not isinstance(argument, str) or not argument.strip():
             raise BadTask(f"ctx.halt has no reason at {caller_location()}", remedy="Give the reason as a sentence.")
-        json_values.digest(payload, ("the payload of", "ctx.halt"))
+        subject = ("the payload of", "ctx.halt")
+        json_values.digest(payload, subject)
+        json_values.checked(
+            json_values.to_json(payload, subject), subject
+        )  # recorded payloads have other keys than text
         if not self.is_stopped:
             self.halt_request = HaltRequest(reason, payload)
             self._stop()
@@ -264,14 +269,14 @@ class Answers:
 
     def _collect(self, step_id: str, request: EffectRequest, promise: Promise) -> None:
         """Collect the request of a new effect."""
-        inputs = json_values.to_json(request.inputs, ("the arguments of task", request.task_id))
+        inputs = json_values.checked(request.inputs, ("the arguments of task", request.task_id))
         key = f"{self._run.process_id}:{step_id}:{request.task_id}"
         effect_id = self.writer.new_id()
         call_labels = (request.label,) if request.label else ()
         context = TaskContext(
             effect_id, key, request.task_id, self._run.run_id, self._run.folder, request.label, call_labels
         )
-        definition = json_values.to_json(request.define(context), ("the definition of task", request.task_id))
+        definition = json_values.checked(request.define(context), ("the definition of task", request.task_id))
         labels = tuple(dict.fromkeys((*call_labels, *definition.get("labels", ()))))
         entry = Request(
             effect_id=effect_id,

@@ -8,7 +8,9 @@ from typing import Any
 
 from bridle.engine.process.define_task import caller_location
 from bridle.errors import BadTask
+from bridle.journal.format.codec import BadText
 from bridle.journal.format.documents import digest_of
+from bridle.journal.format.input_values import check_value
 
 # Enough of the arguments to see a difference in a message.
 SHOWN_CHARACTERS = 300
@@ -31,6 +33,18 @@ def to_json(value: Any, subject: Subject) -> Any:
         return json.loads(json.dumps(value, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise _bad_value(subject, error) from error
+
+
+def checked(value: Any, subject: Subject) -> Any:
+    """Return a copy as `to_json` does, for a new request; refuse too many levels, and keys that are not text.
+
+    Such keys become text when they are written. Recorded requests have them; a replay compares them as text.
+    """
+    try:
+        check_value(value)
+    except (BadText, RecursionError) as error:
+        raise _bad_value(subject, error) from error
+    return to_json(value, subject)
 
 
 def copy_for_process(value: Any) -> Any:
@@ -60,5 +74,5 @@ def preview(value: Any) -> str:
 def _bad_value(subject: Subject, error: Exception) -> BadTask:
     return BadTask(
         f"{subject[0]} {subject[1]!r} cannot be written as JSON at {caller_location(depth=3)}: {error}",
-        remedy="Use str, int, float, bool, None, list and dict.",
+        remedy="Use str, int, float, bool, None, list and dict with keys of type str.",
     )

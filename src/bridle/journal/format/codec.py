@@ -49,18 +49,6 @@ def parse(text: bytes | str) -> object:
         raise BadText(str(error)) from error
 
 
-def parse_input(text: bytes | str) -> object:
-    """Parse JSON that a user or an agent wrote; lone surrogates become U+FFFD."""
-    value = parse(text)
-    if "\\u" not in (text if isinstance(text, str) else text.decode()):
-        return value
-    try:
-        again = quick_json.pretty(value)
-    except (ValueError, RecursionError) as error:
-        raise BadText(str(error)) from error
-    return parse(again.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
-
-
 def parse_object(text: bytes | str) -> dict[str, object]:
     """Parse JSON that must be an object."""
     value = parse(text)

@@ -9,9 +9,10 @@ from bridle.errors import UsageError
 from bridle.ground.light import quick_json
 from bridle.ground.light.abc_names import Mapping
 from bridle.journal.format import layout
-from bridle.journal.format.codec import pretty
+from bridle.journal.format.codec import BadText, pretty
 from bridle.journal.format.digest import sha256
 from bridle.journal.format.entries import ERROR, OK, Data, Effect, Posted, Request, text_of
+from bridle.journal.format.input_values import TooDeep, check_value, clean_value
 from bridle.journal.format.key_order import canonical, canonical_object, text_order
 
 TASK_SCHEMA = "2026.01.tasks-v1"
@@ -219,8 +220,8 @@ def resolved_data(
     )
 
 
-def check_posted(posted: Posted) -> None:
-    """Raise a UsageError for a result that is neither a value nor an error, or that is not JSON."""
+def clean_posted(posted: Posted) -> Posted:
+    """Return the result as it is stored; raise a UsageError if it is neither a value nor an error, or not JSON."""
     if posted.status not in (OK, ERROR):
         raise UsageError(f"the status of a result must be ok or error, got {posted.status!r}")
     if posted.status == OK and posted.error is not None:
@@ -228,11 +229,30 @@ def check_posted(posted: Posted) -> None:
     if posted.status == ERROR and posted.error is None:
         raise UsageError("a result with the status error must have an error", remedy="Give its name and message.")
     try:
-        quick_json.compact(canonical([posted.value, dict(posted.error or {}), dict(posted.metadata or {})]))
-    except RecursionError as error:
-        raise UsageError("the result of an effect is nested too deeply", remedy="Write it to a file.") from error
-    except (TypeError, ValueError) as error:
+        return Posted(
+            posted.status,
+            value=_clean(posted.value),
+            error=None if posted.error is None else _clean_object(posted.error),
+            started_at=posted.started_at,
+            finished_at=posted.finished_at,
+            stdout=posted.stdout,
+            stderr=posted.stderr,
+            metadata=None if posted.metadata is None else _clean_object(posted.metadata),
+        )
+    except TooDeep as error:
+        raise UsageError(f"the result of an effect cannot be stored: {error}", remedy="Write it to a file.") from error
+    except (TypeError, ValueError, BadText) as error:
         raise UsageError(f"the result of an effect must be JSON: {error}") from error
+
+
+def _clean(value: object) -> object:
+    check_value(value)
+    return clean_value(value) if "\\ud" in quick_json.compact(value) else value
+
+
+def _clean_object(value: Data) -> dict[str, object]:
+    cleaned = _clean(dict(value))
+    return cleaned if isinstance(cleaned, dict) else {}
 
 
 def _is_kept(key: str, value: object) -> bool:

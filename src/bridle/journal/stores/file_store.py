@@ -136,7 +136,7 @@ class FileWriter:
 
     def resolve(self, effect_id: str, posted: Posted, *, key: str | None = None) -> Entry:
         """Write result.json, then append EFFECT_RESOLVED."""
-        documents.check_posted(posted)
+        posted = documents.clean_posted(posted)
         self._catch_up()
         effect = self._store.pending_effect(self.position, effect_id, key=key)
         if effect is None:

@@ -72,7 +72,7 @@ def test_a_number_that_json_does_not_have_is_bad_input(tmp_path: Path, number: s
     before = contents(run)
     done = post(run, effect_id, number)
     assert done.error == "USAGE"
-    assert "--value-inline is not JSON" in done.stderr
+    assert "--value-inline: it is not JSON" in done.stderr
     assert contents(run) == before
 
 
@@ -83,7 +83,7 @@ def test_a_number_in_a_file_must_be_json_too(tmp_path: Path, option: str) -> Non
     status = ["error"] if option == "--error" else ["ok", "--value-inline", "1"] if option == "--metadata" else ["ok"]
     done = bridle("task:post", run, effect_id, "--status", *status, option, "in.json", "--json")
     assert done.error == "USAGE"
-    assert f"{option} is not JSON" in done.stderr
+    assert f"{option}: it is not JSON" in done.stderr
     assert FileReader(run).position().pending.keys() == {"E2", effect_id}
 
 
@@ -102,4 +102,9 @@ def test_a_value_that_is_nested_too_deeply_is_bad_input(tmp_path: Path, depth: i
     (run / "in.json").write_text("[" * depth + "]" * depth)
     done = bridle("task:post", run, effect_id, "--status", "ok", "--value", "in.json", "--json")
     assert done.error == "USAGE"
+    assert "nested more than" in done.stderr
+    failed = bridle("task:post", run, effect_id, "--status", "error", "--error", "in.json", "--json")
+    assert failed.error == "USAGE"
     assert not (run / "tasks" / effect_id / "result.json").exists()
+    (tmp_path / "process.py").write_text("async def process(inputs, ctx): return inputs\n")
+    assert create(tmp_path, "--inputs", run / "in.json").error == "USAGE"

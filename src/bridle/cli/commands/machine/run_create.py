@@ -38,6 +38,7 @@ from bridle.ground import disk, ids
 from bridle.ground.light.moments import iso
 from bridle.hosts.sessions.binding import bind, plan
 from bridle.journal.format import codec
+from bridle.journal.format.input_values import parse_input
 from bridle.journal.format.layout import DEFAULT_EXPORT
 from bridle.journal.format.ulid import RANDOM_BYTES, next_ulid
 from bridle.journal.stores.create import NewRun, create_run, entrypoint, undo_run
@@ -143,11 +144,11 @@ def _process_id(args: Arguments) -> str:
 
 def _read_inputs(name: str) -> object:
     try:
-        return codec.parse_input(disk.read_bounded(Path(name), FILE_LIMIT_BYTES))
+        return parse_input(disk.read_bounded(Path(name), FILE_LIMIT_BYTES))
     except DiskError as error:
         raise UsageError(f"--inputs: {error.message}", remedy=error.remedy) from error
     except codec.BadText as error:
-        raise UsageError(f"--inputs: {name} is not JSON: {error}") from error
+        raise UsageError(f"--inputs: {name}: {error}") from error
 
 
 def _plan(args: Arguments, runs: Path, new: NewRun, session: SessionBinding | None) -> int:

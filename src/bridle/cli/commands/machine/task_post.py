@@ -24,8 +24,9 @@ from bridle.errors import DiskError, UsageError
 from bridle.ground import disk
 from bridle.ground.light.moments import iso
 from bridle.journal.format import codec
-from bridle.journal.format.documents import check_posted
+from bridle.journal.format.documents import clean_posted
 from bridle.journal.format.entries import ERROR, OK, Data, Entry, Output, Posted
+from bridle.journal.format.input_values import parse_input
 from bridle.journal.stores.effect_files import FILE_LIMIT_BYTES
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.find_run import collapse
@@ -61,8 +62,7 @@ def _run(args: Arguments) -> int:
     # Checked before the lock is taken: a refused command changes nothing, not even a lock file.
     position, key = store.position(), args.text("--invocation-key")
     effect = store.pending_effect(position, effect_id, key=key) or pending_effect(store.state(), effect_id, key=key)
-    posted = _posted(args, store.run)
-    check_posted(posted)
+    posted = clean_posted(_posted(args, store.run))
     check_answer(effect, posted)
     if args.has("--dry-run"):
         return _plan(args)
@@ -143,9 +143,9 @@ def _read_json(args: Arguments, name: str, run: Path) -> object:
 
 def _parse(text: bytes | str, name: str) -> object:
     try:
-        return codec.parse_input(text) if text.strip() else _EMPTY
+        return parse_input(text) if text.strip() else _EMPTY
     except codec.BadText as error:
-        raise UsageError(f"{name} is not JSON: {error}") from error
+        raise UsageError(f"{name}: {error}") from error
 
 
 def _read(file: str, name: str, run: Path) -> bytes:
