@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,14 +10,14 @@ from bridle.engine.iterate.iterate import load
 from bridle.errors import ProcessNotLoaded
 from bridle.journal.stores.file_reader import FileReader
 from tests.engine.fixtures.iterated_runs import IteratedRun
+from tests.journal.fixtures.run_metadata import change_metadata
 
 SOURCE = "async def process(inputs, ctx):\n    return 'the process of the user'\n"
 
 
 def renamed(run: Path, process_id: str) -> FileReader:
-    """Return the run after its run.json was given another process id."""
-    file = run / "run.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"processId": process_id}))
+    """Return the run with another process id."""
+    change_metadata(run, processId=process_id)
     return FileReader(run)
 
 
@@ -37,8 +36,6 @@ def test_a_file_of_the_user_never_loads_under_the_id_of_the_loop(tmp_path: Path)
 
 def test_the_loop_loads_by_its_id(tmp_path: Path) -> None:
     run = IteratedRun(tmp_path, SOURCE).run
-    document = dict(renamed(run, "bridle/loop").metadata().document)
-    entry = {"importPath": "bridle/loop", "exportName": "process"}
-    (run / "run.json").write_text(json.dumps(document | {"entrypoint": entry}))
+    change_metadata(run, processId="bridle/loop", entrypoint={"importPath": "bridle/loop", "exportName": "process"})
     process = load(FileReader(run).metadata(), run)
     assert process.function.__module__ == "bridle.loop.process.ralph"

@@ -339,7 +339,7 @@ def test_position_and_posting_read_the_same_with_few_and_with_many_effects_behin
         assert status.size < 2 * write_pack.CHECKPOINT_AFTER_BYTES
         assert posted.size < 4 * write_pack.CHECKPOINT_AFTER_BYTES
     assert readings[60] == readings[600]
-    assert readings[60][0] == (2, 0), "where a run stands is in run.json and the pack"
+    assert readings[60][0] == (3, 0), "where a run stands is in run.json, the beginning of the pack, and its end"
 
 
 def post_one(made: LongRun) -> None:

@@ -20,6 +20,7 @@ from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.write_lock import is_alive
 from tests.journal.fixtures.journal_writes import append, new_run
 from tests.journal.fixtures.recorded_samples import contents
+from tests.journal.fixtures.run_metadata import change_metadata
 
 # A hang is a failure; a start on a busy machine takes a few seconds.
 LIMIT_SECONDS = 60
@@ -151,8 +152,7 @@ def test_ids_rise_behind_those_of_a_machine_whose_clock_is_ahead(tmp_path: Path)
 
 def test_the_harness_of_a_run_precedes_every_entry(tmp_path: Path) -> None:
     run = new_run(tmp_path)
-    metadata = json.loads((run / layout.RUN_FILE).read_text(encoding="utf-8"))
-    (run / layout.RUN_FILE).write_text(json.dumps(metadata | {"harness": "claude-code"}), encoding="utf-8")
+    change_metadata(run, harness="claude-code")
     with FileStore(run).write("test") as writer:
         writer.append("BRIDLE_X", {"n": 1})
         writer.append("BRIDLE_X", {"n": 2, "harness": "its own"})

@@ -276,7 +276,7 @@ def _entry_of(metadata: RunMetadata, folder: Path) -> tuple[Path, str]:
     version = metadata.layout_version
     if version != layout.LAYOUT_VERSION:
         raise JournalBroken(
-            f"the layout of run {metadata.run_id} must be {layout.LAYOUT_VERSION!r}, got {version!r}",
+            f"layoutVersion in {folder / layout.RUN_FILE} must be {layout.LAYOUT_VERSION!r}, got {version!r}",
             remedy="Use the program that created it.",
         )
     if metadata.import_path is None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import time
 
-from bridle.errors import DiskError, LockHeld, RunNotFound
+from bridle.errors import DiskError, JournalBroken, LockHeld, RunNotFound
 from bridle.ground import disk
 from bridle.ground.light.abc_names import Iterable, Iterator
 from bridle.ground.light.quick_path import Path
 from bridle.journal.format import codec, documents, folder_names, layout
 from bridle.journal.format.documents import RunMetadata, TaskDocument
-from bridle.journal.format.entries import OK, Effect, Entry, Result
+from bridle.journal.format.entries import OK, RUN_CREATED, Effect, Entry, Result
 from bridle.journal.format.state import Position, State, broken, file_name, requested_effect
 from bridle.journal.stores import read_pack, write_lock
 from bridle.journal.stores.effect_files import TaskFiles
@@ -54,15 +54,35 @@ class FileReader:
         self._side_values = SideValues()
 
     def metadata(self) -> RunMetadata:
-        """Return the content of run.json; raise RunNotFound if it is missing."""
+        """Return the content of run.json, verified by the first entry; raise RunNotFound if it is missing."""
         if self._metadata is None:
-            if not os.path.lexists(self.run / layout.RUN_FILE):
-                raise RunNotFound(
-                    f"no run at {self.run}: {layout.RUN_FILE} is missing",
-                    remedy="Pass the run's folder, or its id with --runs-dir.",
-                )
-            self._metadata = RunMetadata(self.tasks.read_object(self.run / layout.RUN_FILE))
+            self._metadata = self._verified_metadata()
         return self._metadata
+
+    def unverified_metadata(self) -> RunMetadata:
+        """Return the content of run.json, changed or not; raise RunNotFound if it is missing."""
+        return self._read_metadata(None)
+
+    def _verified_metadata(self) -> RunMetadata:
+        packed = read_pack.read_first(self.place.pack, self.load)
+        if packed is not None:
+            try:
+                return self._read_metadata(packed)
+            except JournalBroken:
+                pass  # or it is the pack of another journal: the entry's own file decides
+        names = folder_names.list_names(self.place.journal) if os.path.lexists(self.run / layout.RUN_FILE) else []
+        return self._read_metadata(self.load(*names[0]) if names and names[0][0] == 1 else None)
+
+    def _read_metadata(self, first: Entry | None) -> RunMetadata:
+        path = self.run / layout.RUN_FILE
+        if not os.path.lexists(path):
+            raise RunNotFound(
+                f"no run at {self.run}: {layout.RUN_FILE} is missing",
+                remedy="Pass the run's folder, or its id with --runs-dir.",
+            )
+        # Earlier versions and other implementations record no digest.
+        digest = first.text(layout.RUN_DIGEST) if first is not None and first.type == RUN_CREATED else None
+        return RunMetadata(self.tasks.read_object(path, digest=digest))
 
     def inputs(self, created: Entry | None) -> object:
         """Return the inputs of the run, verified by its first entry; None without inputs."""

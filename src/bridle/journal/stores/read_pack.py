@@ -20,6 +20,9 @@ from bridle.journal.stores.write_pack import End, Seal
 Load = Callable[[int, str], Entry]
 """Reads an entry's own file."""
 
+# The first checkpoint, which is empty, and most first entries are shorter than this.
+FIRST_ENTRY_BYTES = 4 * 1024
+
 # The separator of an entry's fields and data; it does not occur in JSON on one line.
 _TAB = b"\t"
 
@@ -80,6 +83,27 @@ def read_all(path: Path, load: Load) -> Packed:
     except _GARBAGE:
         return Packed()
     return packed
+
+
+def read_first(path: Path, load: Load) -> Entry | None:
+    """Return the journal's first entry from the beginning of the pack; None if that is missing or garbage."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        text = os.pread(fd, FIRST_ENTRY_BYTES, 0)
+        if text.count(b"\n") < 2:
+            text = os.pread(fd, FIRST_ENTRY_BYTES + write_pack.LINE_LIMIT_BYTES, 0)
+        packed, parts = Packed(), [part.partition(_TAB) for part in _whole_texts(text)[:2]]
+        for record, part in zip([codec.parse(part[0]) for part in parts], parts, strict=True):
+            if isinstance(record, list):
+                _take(record, part[2], packed, load)
+        return packed.entries[0] if packed.entries else None
+    except _GARBAGE:
+        return None
+    finally:
+        os.close(fd)
 
 
 def read_more(path: Path, packed: Packed, known: End, load: Load) -> bool:

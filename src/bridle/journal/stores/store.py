@@ -73,7 +73,7 @@ class Store(Protocol):
     """One run: its journal, tasks, results and inputs."""
 
     def metadata(self) -> RunMetadata:
-        """Return the content of `run.json`."""
+        """Return the content of `run.json`, verified by the first entry."""
         ...
 
     def inputs(self, created: Entry | None) -> object:

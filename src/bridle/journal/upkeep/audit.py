@@ -87,7 +87,7 @@ class _Audit:
 
     def _metadata(self) -> RunMetadata | None:
         try:
-            metadata = self._reader.metadata()
+            metadata = self._reader.unverified_metadata()
         except JournalBroken as error:
             self._wrong(layout.RUN_FILE, error.message)
             return None

@@ -13,6 +13,7 @@ import pytest
 from bridle.journal.stores.file_store import FileStore
 from tests.engine.fixtures.iterated_runs import PROOF, IteratedRun
 from tests.fixtures.bridle_program import run_bridle as bridle
+from tests.journal.fixtures.run_metadata import change_metadata
 
 ONE = "async def process(inputs, ctx):\n    return await ctx.task(step, {'n': 1})\n"
 
@@ -112,10 +113,7 @@ def test_a_diverged_process_is_an_error_on_stderr(tmp_path: Path) -> None:
 
 
 def _rename_entry(iterated: IteratedRun, path: str) -> None:
-    file = iterated.run / "run.json"
-    metadata = json.loads(file.read_text())
-    metadata["entrypoint"]["importPath"] = path
-    file.write_text(json.dumps(metadata))
+    change_metadata(iterated.run, entrypoint={"importPath": path, "exportName": "process"})
 
 
 @pytest.mark.parametrize(
@@ -127,6 +125,7 @@ def _rename_entry(iterated: IteratedRun, path: str) -> None:
         (lambda iterated: next((iterated.run / "journal").iterdir()).write_text(""), "JOURNAL_BROKEN"),
         (lambda iterated: (iterated.run / "run.json").unlink(), "RUN_NOT_FOUND"),
         (lambda iterated: (iterated.run / "run.json").write_text('{"layoutVersion": "1"}'), "JOURNAL_BROKEN"),
+        (lambda iterated: change_metadata(iterated.run, layoutVersion="1"), "JOURNAL_BROKEN"),
     ],
 )
 def test_what_keeps_a_run_from_being_iterated_is_an_error_on_stderr(tmp_path: Path, break_it: Any, code: str) -> None:

@@ -24,7 +24,7 @@ _OPTIONS = (
 
 def _run(args: Arguments) -> int:
     reader = FileReader(run_from_arguments(args))
-    reader.metadata()
+    reader.unverified_metadata()
     problems: list[str] = []
     entries = list(_readable(reader, problems))
     position = _position(entries, problems)

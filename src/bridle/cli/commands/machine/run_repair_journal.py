@@ -15,7 +15,7 @@ from bridle.journal.upkeep import repair
 
 def _run(args: Arguments) -> int:
     run = run_from_arguments(args)
-    FileReader(run).metadata()
+    FileReader(run).unverified_metadata()
     if args.has("--dry-run"):
         plan, backup = repair.plan_repair(run), None
     else:
