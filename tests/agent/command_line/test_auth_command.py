@@ -55,11 +55,11 @@ def test_login_status_and_logout(tmp_path: Path) -> None:
     assert (done.returncode, json.loads(done.stdout)["loggedIn"]) == (1, False)
 
 
-def claude_login(home: Path, *, expires_at: float | None = None) -> Path:
+def claude_login(home: Path, *, expires_at: float | None = None, token: str = OAUTH_TOKEN) -> Path:
     """Log in as Claude Code does: with a credentials file in its settings folder."""
     file = home / ".claude" / ".credentials.json"
     file.parent.mkdir(exist_ok=True)
-    login = {"accessToken": OAUTH_TOKEN, "refreshToken": "r", "scopes": ["user:inference"]}
+    login = {"accessToken": token, "refreshToken": "r", "scopes": ["user:inference"]}
     file.write_text(json.dumps({"claudeAiOauth": login | ({} if expires_at is None else {"expiresAt": expires_at})}))
     return file
 
@@ -90,6 +90,48 @@ def test_without_a_login_of_claude_nothing_is_stored(tmp_path: Path) -> None:
     file.write_text('{"claudeAiOauth": {}}')
     assert "does not contain a login of Claude Code" in command(tmp_path, "login", "--from-claude").stderr
     assert not (tmp_path / "b").exists()
+
+
+def test_status_says_why_the_login_of_claude_cannot_be_used_any_more(tmp_path: Path) -> None:
+    def status(reason: str) -> None:
+        done = command(tmp_path, "status", ANTHROPIC_API_KEY="")
+        assert (done.returncode, reason in done.stdout) == (1, True)
+        done = command(tmp_path, "status", "--json", ANTHROPIC_API_KEY="")
+        document = json.loads(done.stdout)
+        assert (done.returncode, document["loggedIn"], document["authMethod"]) == (1, False, "none")
+        assert reason in document["reason"]
+
+    file = claude_login(tmp_path)
+    assert command(tmp_path, "login", "--from-claude").returncode == 0
+    assert command(tmp_path, "status").returncode == 0
+    claude_login(tmp_path, expires_at=1000)
+    status("Login expired · Run claude")
+    claude_login(tmp_path, token="two\nlines")
+    status("must be printable ASCII")
+    file.unlink()
+    status(f"Claude Code has no login in {file}")
+    assert command(tmp_path, "status", ANTHROPIC_API_KEY="k").returncode == 0
+
+
+@pytest.mark.parametrize("token", ["two\nlines", "two words", "tökén"])
+def test_a_login_of_claude_that_no_request_can_carry_is_refused(token: str, tmp_path: Path) -> None:
+    claude_login(tmp_path, token=token)
+    done = command(tmp_path, "login", "--from-claude")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "the key or token must be printable ASCII" in done.stderr
+    assert not (tmp_path / "b").exists()
+
+
+def test_status_says_which_variable_no_request_can_carry(tmp_path: Path) -> None:
+    done = command(tmp_path, "status", ANTHROPIC_API_KEY="secret\nkey")
+    assert (done.returncode, "secret" in done.stdout + done.stderr) == (1, False)
+    assert "ANTHROPIC_API_KEY must be printable ASCII on one line" in done.stdout
+
+
+def test_status_without_a_login_names_every_way_to_log_in(tmp_path: Path) -> None:
+    done = command(tmp_path, "status")
+    assert all(way in done.stdout for way in ("ANTHROPIC_API_KEY", "`bridle-agent auth login`", "--from-claude"))
+    assert json.loads(command(tmp_path, "status", "--json").stdout)["reason"] == done.stdout.strip()
 
 
 def test_without_bridle_home_the_token_is_stored_in_the_users_home(tmp_path: Path) -> None:

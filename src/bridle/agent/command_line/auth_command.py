@@ -6,18 +6,26 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from bridle.agent.model.api import stored_token
 from bridle.agent.model.api.stored_token import ClaudeLogin, StoredToken
 from bridle.errors import Error
 from bridle.ground.home import bridle_home
 
+if TYPE_CHECKING:
+    from bridle.agent.model.api.credentials import CredentialSource
+
 # An API key has about a hundred characters; a JSON web token has up to a few thousand.
 TOKEN_LIMIT_BYTES = 64 * 1024
 
 # The last four characters of a shorter token would reveal too much of it.
 _MIN_CHARACTERS_TO_SHOW_END = 20
+
+_NOT_LOGGED_IN = (
+    "not logged in. Set ANTHROPIC_API_KEY, run `bridle-agent auth login`,"
+    " or use the login of Claude Code: `bridle-agent auth login --from-claude`."
+)
 
 USAGE = """usage: bridle-agent auth login [--bearer]      store a key or token, read from standard input
        bridle-agent auth login --from-claude  use the login of Claude Code, read from its credentials file
@@ -84,19 +92,30 @@ def _status(*, as_json: bool) -> int:
 
     folder = bridle_home(os.environ)
     helper = load_settings.load_settings(Path.cwd(), _config_folder(), environment=os.environ).api_key_helper
-    found = credentials.find(os.environ, home=folder, helper=helper)
-    method = _method(os.environ, helper, folder)
+    found, reason = _usable(folder, helper)
+    method = _method(os.environ, helper, folder) if found is not None else credentials.NO_SOURCE
     if as_json:
         import json
 
         source = found.source if found is not None else credentials.NO_SOURCE
         document = {"loggedIn": found is not None, "authMethod": method, "apiKeySource": source}
-        sys.stdout.write(json.dumps(document) + "\n")
-    elif found is not None:
-        sys.stdout.write(f"requests use {method}\n")
+        sys.stdout.write(json.dumps(document | ({"reason": reason} if reason else {})) + "\n")
     else:
-        sys.stdout.write("not logged in. Set ANTHROPIC_API_KEY, or run `bridle-agent auth login`.\n")
+        sys.stdout.write(f"requests use {method}\n" if found is not None else f"{reason}\n")
     return 0 if found is not None else 1
+
+
+def _usable(folder: Path, helper: str | None) -> tuple[CredentialSource | None, str]:
+    """Return the credential that requests use, or None with the reason why there is none."""
+    from bridle.agent.model.api import credentials
+
+    try:
+        found = credentials.find(os.environ, home=folder, helper=helper)
+        if isinstance(found, credentials.ClaudeLoginCredentials):
+            found.token()
+    except Error as error:
+        return None, str(error)
+    return found, "" if found is not None else _NOT_LOGGED_IN
 
 
 def _method(environment: Mapping[str, str], helper: str | None, folder: Path) -> str:

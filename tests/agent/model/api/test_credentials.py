@@ -214,6 +214,26 @@ def test_the_login_of_claude_is_read_again_for_every_request(tmp_path: Path) -> 
         shown({}, tmp_path / "home")
 
 
+def test_a_token_that_no_request_can_carry_is_refused_when_it_is_read(tmp_path: Path) -> None:
+    file = tmp_path / ".credentials.json"
+    stored_token.use_claude_login(tmp_path / "home", file)
+    file.write_text(json.dumps({"claudeAiOauth": {"accessToken": "two\nlines"}}))
+    with pytest.raises(ModelFailure, match="must be printable ASCII"):
+        shown({}, tmp_path / "home")
+    stored_token.store(tmp_path / "home", "a-token")
+    [stored] = (tmp_path / "home").iterdir()
+    stored.write_text(json.dumps({"kind": "key", "token": "two\nlines"}))
+    with pytest.raises(UsageError, match="must be printable ASCII"):
+        shown({}, tmp_path / "home")
+
+
+@pytest.mark.parametrize("name", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"])
+def test_a_variable_that_no_request_can_carry_is_refused_by_name(name: str, tmp_path: Path) -> None:
+    for value in ("two\nlines", "tökén"):
+        with pytest.raises(UsageError, match=f"{name} must be printable ASCII on one line"):
+            shown({name: value}, tmp_path)
+
+
 def test_a_stored_token_is_readable_by_its_user_alone(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "home"
     stored_token.store(folder, "a-token")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from bridle.errors import DiskError, ModelFailure
+from bridle.agent.model.api.stored_token import check_token
+from bridle.errors import DiskError, ModelFailure, UsageError
 from bridle.ground import clock, disk
 
 _FILE = ".credentials.json"
@@ -35,7 +36,9 @@ def read_access_token(path: Path) -> str:
     try:
         document = disk.read_json(path)
         login = None if document is None else msgspec.convert(document, _CredentialsFile).login
-    except (DiskError, msgspec.ValidationError) as error:
+        if login is not None and login.access_token:
+            check_token(login.access_token)
+    except (DiskError, UsageError, msgspec.ValidationError) as error:
         raise _failure(f"Not logged in · {path} does not contain a login of Claude Code: {error}") from error
     if login is None or not login.access_token:
         raise _failure(

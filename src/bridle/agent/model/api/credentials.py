@@ -15,7 +15,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from bridle.agent.model.api.error_texts import not_logged_in
-from bridle.errors import ModelFailure
+from bridle.errors import ModelFailure, UsageError
 
 OAUTH_BETA = "oauth-2025-04-20"
 NO_SOURCE = "none"
@@ -106,9 +106,13 @@ class ClaudeLoginCredentials(Struct, frozen=True):
 
     async def current(self) -> Credential:
         """Return the token that Claude Code has now. Raises ModelFailure if it has none."""
+        return Credential(_bearer(self.token()), (OAUTH_BETA,))
+
+    def token(self) -> str:
+        """Read the token from the file. Raises ModelFailure if it holds none, or one that has expired."""
         from bridle.agent.model.api.claude_login import read_access_token  # late: a variable is the common way
 
-        return Credential(_bearer(read_access_token(self.credentials_file)), (OAUTH_BETA,))
+        return read_access_token(self.credentials_file)
 
     async def refuse(self) -> None:
         """Do nothing: the next request reads the file again."""
@@ -169,7 +173,7 @@ class HelperCredentials:
             output = done.stderr.decode("utf-8", "replace").strip()
             raise _helper_failure(f"exited {done.exit_code}: {output[-500:]}")
         key = done.stdout.decode("utf-8", "replace").strip()
-        if not key or any(not letter.isprintable() or not letter.isascii() for letter in key):
+        if not key or not _fits_header(key):
             raise _helper_failure("did not print a key on one line" if key else "did not return a value")
         return key
 
@@ -196,7 +200,14 @@ def _stored(home: Path) -> CredentialSource | None:
 
 
 def _variable(name: str, environment: Mapping[str, str]) -> str:
-    return environment.get(name, "").strip()
+    value = environment.get(name, "").strip()
+    if not _fits_header(value):
+        raise UsageError(f"{name} must be printable ASCII on one line", remedy="Set it again, or unset it.")
+    return value
+
+
+def _fits_header(text: str) -> bool:
+    return text.isascii() and text.isprintable()
 
 
 def _key(key: str) -> tuple[tuple[str, str], ...]:

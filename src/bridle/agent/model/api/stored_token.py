@@ -40,8 +40,10 @@ def load(folder: Path) -> StoredToken | ClaudeLogin | None:
     try:
         if isinstance(document, dict) and document.get("kind") == _CLAUDE_LOGIN:
             return msgspec.convert(document, ClaudeLogin)
-        return msgspec.convert(document, StoredToken)
-    except (msgspec.ValidationError, ValueError) as error:
+        stored = msgspec.convert(document, StoredToken)
+        check_token(stored.token)
+        return stored
+    except (msgspec.ValidationError, UsageError) as error:
         message = f"{folder / _FILE} does not contain a token: {error}"
         raise UsageError(message, remedy="Run `bridle-agent auth login` again.") from error
 
@@ -49,12 +51,17 @@ def load(folder: Path) -> StoredToken | ClaudeLogin | None:
 def store(folder: Path, token: str, *, is_bearer: bool = False) -> StoredToken:
     """Store a token; without `is_bearer`, its prefix decides whether it is a key or an OAuth token."""
     token = token.strip()
-    if not token or not token.isascii() or not token.isprintable() or " " in token:
-        raise UsageError("the key or token must be printable ASCII without spaces")
+    check_token(token)
     kind: Kind = "bearer" if is_bearer else "oauth" if token.startswith(_OAUTH_PREFIX) else "key"
     stored = StoredToken(kind, token)
     _write(folder, stored)
     return stored
+
+
+def check_token(token: str) -> None:
+    """Raise UsageError for a text that cannot be a key or token: no header of a request can carry it."""
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise UsageError("the key or token must be printable ASCII without spaces")
 
 
 def use_claude_login(folder: Path, credentials_file: Path) -> ClaudeLogin:
