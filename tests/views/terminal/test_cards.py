@@ -258,3 +258,52 @@ def test_a_todo_list_and_questions_without_a_result_are_shown() -> None:
     shown = plain(transcript)
     assert "■ TodoWrite  0 of 1 done  [interrupted]\n  · look (pending)\n" in shown
     assert "  ? Which? (several answers)\n    not answered\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "shown"),
+    [
+        ("AskUserQuestion", "Shall I?", "Shall I?"),
+        ("AskUserQuestion", {"questions": "Shall I go?"}, "Shall I go?"),
+        ("AskUserQuestion", {"questions": ["str?"]}, "str?"),
+        ("AskUserQuestion", {"questions": [{"question": "Q?"}, "second?"]}, "second?"),
+        ("AskUserQuestion", {"questions": [{"question": "Q?", "options": "a or b"}]}, "a or b"),
+        ("AskUserQuestion", {"questions": [{"question": "Q?", "options": [{"x": "odd"}]}]}, "odd"),
+        ("AskUserQuestion", {"questions": [{"question": f"q{n}"} for n in range(21)]}, "q20"),
+        ("TodoWrite", "buy milk", "buy milk"),
+        ("TodoWrite", {"todos": "buy milk"}, "buy milk"),
+        ("TodoWrite", {"todos": [{"task": "buy milk"}]}, "buy milk"),
+        ("Edit", {"file_path": "f", "old_str": "was", "new_str": "wanted"}, "wanted"),
+        ("Edit", {"file_path": "f", "old_string": "a", "new_string": ["wanted"]}, "wanted"),
+        ("Edit", ["x", 1], '["x",1]'),
+        ("Write", {"file_path": "f", "content": {"name": "wanted"}}, "wanted"),
+        ("Write", "bare", "bare"),
+        ("MultiEdit", {"file_path": "f", "edits": "wanted"}, "wanted"),
+        ("MultiEdit", {"file_path": "f", "edits": [{"old_string": "a", "new_string": "b"}, "wanted"]}, "wanted"),
+        ("NotebookEdit", {"notebook_path": "n", "new_source": ["wanted"]}, "wanted"),
+        ("TaskCreate", "buy milk", "buy milk"),
+        ("TaskUpdate", {"id": "buy milk"}, "buy milk"),
+        ("Agent", {"subagent_type": "Explore", "prompt": [{"type": "text", "text": "wanted"}]}, "wanted"),
+    ],
+)
+def test_an_input_that_does_not_fit_the_card_of_its_tool_is_shown_as_sent_with_the_output(
+    name: str, arguments: Any, shown: str
+) -> None:
+    block = {"type": "tool_use", "id": "a", "name": name, "input": arguments}
+    lines = plain(transcript_of(assistant_line(block), user_line(result("a", "what came back"))), full=True)
+    assert shown in lines
+    assert "what came back" in lines
+    assert "+0 −0" not in lines
+    assert "0 questions" not in lines
+    assert "0 of 0" not in lines
+
+
+def test_an_edit_that_changes_nothing_shows_its_output() -> None:
+    edit = use("a", "Edit", file_path="f", old_string="same", new_string="same")
+    assert "no change" in plain(transcript_of(assistant_line(edit), user_line(result("a", "no change"))))
+
+
+def test_a_second_result_keeps_the_change_of_an_edit() -> None:
+    edit = use("a", "Edit", file_path="f", old_string="was", new_string="is now")
+    lines = plain(transcript_of(assistant_line(edit), user_line(result("a")), user_line(result("a"))))
+    assert "+is now" in lines

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from bridle.wire.transcript.items import FileChange
 from tests.wire.fixtures.conversations import assistant_line, calls, transcript_of
 
 
@@ -34,4 +33,4 @@ def test_an_input_of_every_type_is_shown(given: Any, shown: str) -> None:
 def test_a_tool_with_its_own_card_shows_an_input_of_another_type_too() -> None:
     block = {"type": "tool_use", "id": "a", "name": "Edit", "input": "*** Begin patch"}
     call = calls(transcript_of(assistant_line(block)))[0]
-    assert (call.summary, call.input, call.detail) == ("*** Begin patch", '"*** Begin patch"', FileChange())
+    assert (call.summary, call.input, call.detail) == ("*** Begin patch", '"*** Begin patch"', None)

@@ -40,5 +40,6 @@ def test_equal_texts_have_no_diff() -> None:
 def test_a_patch_with_nonsense_in_it_keeps_what_makes_sense() -> None:
     reported = {"structuredPatch": [None, {"lines": ["+a", 1, None]}, {"oldStart": "x"}]}
     change = file_change("Edit", {"file_path": "f"}, convert(reported, ToolDetails), CLIP)
+    assert change is not None
     assert change.lines == ("@@ -0,0 +0,0 @@", "+a", "@@ -0,0 +0,0 @@")
     assert change.added == 1

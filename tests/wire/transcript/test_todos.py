@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from bridle.wire.transcript.items import Todo, TodoList
 from bridle.wire.transcript.todos import KEPT_TODOS, TaskList, parse_todos
 from bridle.wire.transcript.tool_details import NO_DETAILS, ToolDetails
 
 
-def test_a_list_is_read_whatever_its_entries_are() -> None:
-    entries: list[Any] = [{"content": "a", "status": "completed", "id": 7}, "b", {"content": 3, "status": None}, None]
-    assert parse_todos({"todos": entries}) == TodoList(
-        (Todo("a", "completed", "7"), Todo("b"), Todo(""), Todo("")),
-    )
-    assert parse_todos({"todos": "none"}) == TodoList()
+def test_entries_are_objects_or_bare_texts() -> None:
+    entries: list[Any] = [{"content": "a", "status": "completed", "id": 7}, "b", {"content": "c", "status": None}]
+    assert parse_todos({"todos": entries}) == TodoList((Todo("a", "completed", "7"), Todo("b"), Todo("c")))
+    assert parse_todos({"todos": []}) == TodoList()
+
+
+@pytest.mark.parametrize("todos", ["none", None, ["a", None], [{"content": 3}], [{"content": "a", "status": 1}]])
+def test_what_is_not_a_list_of_entries_is_no_list(todos: Any) -> None:
+    assert parse_todos({"todos": todos}) is None
+    assert parse_todos({}) is None
 
 
 def test_a_list_without_end_is_cut_with_a_count() -> None:
     todos = parse_todos({"todos": ["x"] * (KEPT_TODOS + 3)})
+    assert todos is not None
     assert (len(todos.todos), todos.omitted) == (KEPT_TODOS, 3)
 
 

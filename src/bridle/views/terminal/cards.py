@@ -169,7 +169,7 @@ class Cards:
         match call.detail:
             case FileChange() as change:
                 yield from self._diff(change, width)
-                yield from () if succeeded else self._output(call, width)
+                yield from () if succeeded and change.lines else self._output(call, width)
             case TodoList() as todos:
                 yield from self._todos(todos, width)
                 yield from () if succeeded else self._output(call, width)

@@ -33,7 +33,14 @@ def summarize_call(call: ToolUse, clip: Clip) -> str:
     value = from_json(call.input)
     if isinstance(value, dict):
         return _summarize_arguments(value, clip)
-    return clip.line(value if isinstance(value, str) else to_raw_text(value), SUMMARY_CHARACTERS)
+    return whole_input(call, clip)
+
+
+def whole_input(call: ToolUse, clip: Clip) -> str:
+    """Return a call's input in one line: a string as it is, other values as JSON, nothing for an empty object."""
+    value = from_json(call.input)
+    text = value if isinstance(value, str) else "" if value == {} else to_raw_text(value)
+    return clip.line(text, SUMMARY_CHARACTERS)
 
 
 def _summarize_arguments(arguments: JsonObject, clip: Clip) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 from bridle.wire.events.decode_tolerant import convert
 from bridle.wire.events.loose_json import JsonObject
@@ -14,8 +14,11 @@ from bridle.wire.transcript.tool_details import FileArguments, ToolDetails
 FILE_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 
 
-def file_change(name: str, arguments: JsonObject, details: ToolDetails, clip: Clip) -> FileChange:
-    """Return what a call changes: as its result reports it, else as its input requests it."""
+def file_change(name: str, arguments: JsonObject, details: ToolDetails, clip: Clip) -> FileChange | None:
+    """Return what a call changes: as its result reports it, else as its input requests it.
+
+    Return None if the result reports no change and the input does not have the texts of one.
+    """
     call = convert(arguments, FileArguments)
     path = call.file_path or call.notebook_path or details.file_path
     action = "write" if name == "Write" else "edit"
@@ -23,17 +26,28 @@ def file_change(name: str, arguments: JsonObject, details: ToolDetails, clip: Cl
         action = "create"
     if details.structured_patch:
         return diff.from_patch(path, action, details.structured_patch, clip)
-    return diff.from_texts(path, action, _replacements(name, call, details), clip)
+    replacements = _replacements(name, arguments, details)
+    return None if replacements is None else diff.from_texts(path, action, replacements, clip)
 
 
-def _replacements(name: str, call: FileArguments, details: ToolDetails) -> Iterator[tuple[str, str]]:
-    """Yield the old and new text of each place that the call changes."""
-    if name == "Write":
-        yield details.original_file, call.content
-    elif name == "NotebookEdit":
-        old = "" if call.edit_mode == "insert" else details.old_source
-        yield old, "" if call.edit_mode == "delete" else call.new_source
-    elif name == "MultiEdit":
-        yield from ((edit.old_string, edit.new_string) for edit in call.edits)
-    else:
-        yield call.old_string or "", call.new_string
+def _replacements(name: str, arguments: JsonObject, details: ToolDetails) -> list[tuple[str, str]] | None:
+    """Return the old and new text of each place that the call changes."""
+    match name, arguments:
+        case "Write", {"content": str(new)}:
+            return [(details.original_file, new)]
+        case "NotebookEdit", {"edit_mode": "delete"}:
+            return [(details.old_source, "")]
+        case "NotebookEdit", {"new_source": str(new)}:
+            return [("" if arguments.get("edit_mode") == "insert" else details.old_source, new)]
+        case "MultiEdit", {"edits": [*edits]} if edits and all(_is_edit(edit) for edit in edits):
+            return [(edit["old_string"], edit["new_string"]) for edit in edits]
+        case "Edit", _ if _is_edit(arguments):
+            return [(arguments["old_string"], arguments["new_string"])]
+    return None
+
+
+def _is_edit(value: Any) -> bool:
+    match value:
+        case {"old_string": str(), "new_string": str()}:
+            return True
+    return False

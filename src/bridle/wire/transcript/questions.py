@@ -9,19 +9,19 @@ from msgspec.structs import replace
 from bridle.wire.events.decode_tolerant import convert
 from bridle.wire.events.loose_json import JsonObject
 from bridle.wire.transcript.items import Option, Question, Questions
-from bridle.wire.transcript.tool_details import ListArguments, OptionEntry, QuestionEntry
+from bridle.wire.transcript.tool_details import OptionEntry, QuestionEntry
 
 KEPT_QUESTIONS = 20  # the tool itself accepts four
 KEPT_OPTIONS = 20
 KEPT_CHARACTERS = 4000
 
 
-def parse_questions(arguments: JsonObject) -> Questions:
-    """Return the questions in a call's input."""
-    entries = convert(arguments, ListArguments).questions
-    if entries is None:
-        entries = [arguments] if "question" in arguments else []
-    return Questions(tuple(_question(entry) for entry in entries[:KEPT_QUESTIONS] if isinstance(entry, dict)))
+def parse_questions(arguments: JsonObject) -> Questions | None:
+    """Return the questions in a call's input, or None if it has something else instead, or too many."""
+    entries = arguments.get("questions", [arguments])
+    if not isinstance(entries, list) or not 0 < len(entries) <= KEPT_QUESTIONS:
+        return None
+    return Questions(tuple(map(_question, entries))) if all(map(_is_question, entries)) else None
 
 
 def with_answers(questions: Questions, answers: JsonObject, output: str) -> Questions:
@@ -55,12 +55,21 @@ def _answer_start(question: str) -> str:
     return f'"{question}"="'
 
 
+def _is_question(value: Any) -> bool:
+    match value:
+        case {"question": str(text)} if text.strip():
+            options = value.get("options", [])
+            is_list = isinstance(options, list) and len(options) <= KEPT_OPTIONS
+            return is_list and all("label" in option if isinstance(option, dict) else True for option in options)
+    return False
+
+
 def _question(value: JsonObject) -> Question:
     entry = convert(value, QuestionEntry)
     return Question(
         text=_text(entry.question),
         header=_text(entry.header),
-        options=tuple(_option(option) for option in entry.options[:KEPT_OPTIONS]),
+        options=tuple(_option(option) for option in entry.options),
         several=entry.multi_select,
     )
 

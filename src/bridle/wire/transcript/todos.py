@@ -10,19 +10,30 @@ from msgspec.structs import replace
 from bridle.wire.events.decode_tolerant import convert
 from bridle.wire.events.loose_json import JsonObject
 from bridle.wire.transcript.items import Todo, TodoList
-from bridle.wire.transcript.tool_details import ListArguments, TodoEntry, ToolDetails
+from bridle.wire.transcript.tool_details import TodoEntry, ToolDetails
 
 KEPT_TODOS = 200  # ten times the longest list that a user would read
 KEPT_CHARACTERS = 500  # of one entry
 _CREATED = re.compile(r"Task #(\S+) created")
 
 
-def parse_todos(arguments: JsonObject) -> TodoList:
-    """Return the list that a call writes whole."""
-    values = convert(arguments, ListArguments).todos
+def parse_todos(arguments: JsonObject) -> TodoList | None:
+    """Return the list that a call writes whole, or None if its input is not a list of to-dos."""
+    values = arguments.get("todos")
+    if not isinstance(values, list) or not all(map(_is_todo, values)):
+        return None
     entries = [_entry(value) for value in values[:KEPT_TODOS]]
     todos = tuple(Todo(_text(entry.content), _status(entry), _id(entry)) for entry in entries)
     return TodoList(todos, max(len(values) - KEPT_TODOS, 0))
+
+
+def changes_tasks(name: str, arguments: JsonObject, details: ToolDetails) -> bool:
+    """Return whether a call creates, updates or lists tasks as the tool describes it."""
+    if name == "TaskCreate":
+        return isinstance(arguments.get("subject"), str)
+    if name == "TaskUpdate":
+        return isinstance(arguments.get("taskId"), str | int) and _has_status(arguments)
+    return details.tasks is not None
 
 
 class TaskList:
@@ -61,6 +72,18 @@ class TaskList:
         entries = [_entry(value) for value in values[:KEPT_TODOS]]
         todos = [Todo(_text(entry.subject), _status(entry), _id(entry)) for entry in entries]
         self._todos = {todo.id or str(number): todo for number, todo in enumerate(todos, 1)}
+
+
+def _is_todo(value: Any) -> bool:
+    """Return whether a value is an entry: an object with a text, or a bare string."""
+    match value:
+        case str() | {"content": str()}:
+            return isinstance(value, str) or _has_status(value)
+    return False
+
+
+def _has_status(value: JsonObject) -> bool:
+    return isinstance(value.get("status", ""), str | None)
 
 
 def _entry(value: Any) -> TodoEntry:

@@ -13,7 +13,7 @@ from bridle.wire.events.system import TaskNotification, TaskProgress, TaskStarte
 from bridle.wire.record.recorder import ASK_TOOL, SUB_AGENT_TOOLS, AgentArguments
 from bridle.wire.record.refusals import REJECTED, is_background_launch, is_permission_refusal, unwrap_error
 from bridle.wire.transcript import file_changes, questions, todos
-from bridle.wire.transcript.call_summary import summarize_call
+from bridle.wire.transcript.call_summary import summarize_call, whole_input
 from bridle.wire.transcript.clip import Clip
 from bridle.wire.transcript.file_changes import FILE_TOOLS
 from bridle.wire.transcript.item_board import ItemBoard
@@ -53,15 +53,18 @@ class ToolCallItems:
         text = self._clip(bytes(block.input).decode("utf-8", "replace"), INPUT_CHARACTERS)
         if call.state is State.RUNNING and self._needs_input(block.name):
             self._open[call.call_id] = arguments
+        detail = self._first_detail(block.name, arguments, call)
+        has_card = block.name in (*FILE_TOOLS, TODO_TOOL, ASK_TOOL)
+        summarize = whole_input if has_card and detail is None else summarize_call
         self._board.change(
             call.id,
             name=block.name,
             at=call.at if call.at is not None else at,
             message_id=event.message.id,
-            summary=summarize_call(block, self._clip),
+            summary=summarize(block, self._clip),
             input=text.text,
             input_omitted=text.omitted_characters,
-            detail=self._first_detail(block.name, arguments, call),
+            detail=detail,
         )
 
     def result(self, block: ToolResult, event: User, at: float | None, *, alone: bool) -> None:
@@ -194,7 +197,8 @@ class ToolCallItems:
 
     def _sub_agent(self, arguments: JsonObject, call: Call) -> SubAgent:
         known = call.detail if isinstance(call.detail, SubAgent) else SubAgent()
-        agent = convert(arguments, AgentArguments)
+        given = {name: value for name, value in arguments.items() if value is not None}
+        agent = convert({name: plain_text(value) for name, value in given.items()}, AgentArguments)
         return replace(
             known,
             kind=agent.subagent_type or known.kind,
@@ -205,8 +209,9 @@ class ToolCallItems:
     def _last_detail(self, call: Call, details: ToolDetails, text: str, state: State) -> Detail | None:
         arguments = self._open.pop(call.call_id, {})
         if call.name in FILE_TOOLS and state is State.OK:
-            return file_changes.file_change(call.name, arguments, details, self._clip)
-        if call.name in TASK_TOOLS and state is State.OK:
+            return file_changes.file_change(call.name, arguments, details, self._clip) or call.detail
+        is_task = call.name in TASK_TOOLS and todos.changes_tasks(call.name, arguments, details)
+        if is_task and state is State.OK:
             return self._tasks.apply(call.name, arguments, details, text)
         if isinstance(call.detail, Questions):
             return questions.with_answers(call.detail, details.answers, text if state is State.OK else "")

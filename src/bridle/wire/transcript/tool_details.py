@@ -12,24 +12,12 @@ from msgspec import Struct, field
 from bridle.wire.events.loose_json import JsonObject
 
 
-class Edit(Struct, frozen=True):
-    """One replacement of a MultiEdit."""
-
-    old_string: str = ""
-    new_string: str = ""
-
-
 class FileArguments(Struct, frozen=True):
-    """The input of a tool that changes a file."""
+    """The input of a tool that changes a file, without the texts."""
 
     file_path: str = ""
     notebook_path: str = ""
     old_string: str | None = None
-    new_string: str = ""
-    content: str = ""
-    new_source: str = ""
-    edit_mode: str = ""
-    edits: tuple[Edit, ...] = ()
 
 
 class TodoEntry(Struct, frozen=True):
@@ -56,13 +44,6 @@ class OptionEntry(Struct, frozen=True):
 
     label: Any = None
     description: Any = None
-
-
-class ListArguments(Struct, frozen=True):
-    """The input of a call that writes to-dos or asks questions."""
-
-    todos: list[Any] = []
-    questions: list[Any] | None = None
 
 
 class Hunk(Struct, frozen=True, rename="camel"):
