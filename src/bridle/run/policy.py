@@ -28,8 +28,10 @@ def rules_of(request: Request, environment: Mapping[str, str]) -> Rules:
 
 def deserves_retry(record: Record, outcome: Outcome, ending: Ending) -> bool:
     """Return whether the agent crashed or printed no whole result. A failed answer is never retried."""
-    if record.results or ending.timed_out or ending.fault is not None or ending.not_found is not None:
+    if ending.timed_out or ending.fault is not None or ending.not_found is not None:
         return False
+    if record.results:
+        return record.is_turn_open and record.failure is None and not ending.ended_by_us
     return outcome.policy is Policy.HARNESS or outcome.error is not None
 
 

@@ -29,6 +29,6 @@ def test_a_failed_result_has_its_reason_in_the_error_field() -> None:
     assert inspected("amp", failed("in the usual place", error="other"))["error"] == "in the usual place"
 
 
-@pytest.mark.parametrize("wrong", [None, 5, {}, ["x"]])
-def test_an_error_field_of_another_type_is_not_read(wrong: Any) -> None:
+@pytest.mark.parametrize("wrong", [None, 5, {}, [], [{"code": 5}]])
+def test_an_error_field_without_words_is_not_read(wrong: Any) -> None:
     assert inspected("amp", failed(..., error=wrong))["error"] == "API error (no detail)"

@@ -839,10 +839,20 @@ ENDINGS: dict[str, tuple[list[Line | str | bytes], Ending, dict[str, Any]]] = {
         Ending(exit_code=1, stderr="note"),
         {"error": None, "error_category": "interactive", "warnings_prefix": ["interactive-hang:", "note"]},
     ),
-    "a failed process without a word after a good result is a warning": (
+    "a failed process without a word after a good result fails the run": (
         [*GOOD],
         Ending(exit_code=1),
-        {"error": None, "run_error": False, "succeeded": False, "warnings_prefix": ["exit code 1"], "exit_code": 1},
+        {"error": None, "run_error": True, "error_category": "process", "succeeded": False, "exit_code": 1},
+    ),
+    "a process that a signal ended after a good result fails the run": (
+        [*GOOD],
+        Ending(exit_code=-11),
+        {"run_error": True, "run_error_reason": "the agent ended with exit code -11 after its result"},
+    ),
+    "a process that Bridle ended after a good result has succeeded": (
+        [*GOOD],
+        Ending(exit_code=-15, ended_by_us=True),
+        {"run_error": False, "succeeded_cleanly": True, "exit_code": 0},
     ),
     "a failed process without a word and without a result fails the run": (
         [init(), assistant_line("half")],

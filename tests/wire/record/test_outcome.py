@@ -19,6 +19,8 @@ from tests.wire.fixtures.stream_lines import (
 )
 
 SUBTYPES = ["error", "error_max_turns", "error_during_execution", "error_max_budget_usd", "error_of_next_year"]
+# Whatever is not `success` is an error.
+SUBTYPES += ["Error", "ERROR", " error", "failed", "failure", "cancelled", "interrupted", "Success", "success_error"]
 
 
 def failed_by_subtype(subtype: str, **fields: Any) -> list[Line]:
@@ -44,6 +46,11 @@ def test_an_error_subtype_fails_the_run_whatever_is_error_says(subtype: str, is_
         ({"errors": "one text"}, "one text"),
         ({"content": "in the content"}, "in the content"),
         ({"content": [{"type": "text", "text": "in a block"}]}, "in a block"),
+        ({"content": {"error": {"message": "deep in the content"}}}, "deep in the content"),
+        ({"content": [{"error": "one"}, {"detail": "two"}]}, "one; two"),
+        ({"error": {"type": "overloaded_error", "message": "in the error"}}, "in the error"),
+        ({"error": "only text"}, "only text"),
+        ({"errors": {"error": {"message": "one object"}}}, "one object"),
         ({"words": "an answer, not a reason"}, "error_max_turns"),
     ],
 )
@@ -55,6 +62,25 @@ def test_the_reason_is_the_listed_errors_then_the_subtype(fields: dict[str, Any]
 def test_a_declared_error_has_its_words_from_the_content_too() -> None:
     said = inspected([init(), result(..., is_error=True, content="credit exhausted (429)")])
     assert (said["error"], said["error_category"], said["run_error"]) == ("credit exhausted (429)", "rate_limit", True)
+
+
+@pytest.mark.parametrize("words", [{"error": {"message": "no credit"}}, {"message": "no credit"}])
+def test_a_declared_error_has_its_words_from_an_object(words: dict[str, Any]) -> None:
+    assert inspected([init(), result(words, is_error=True)])["error"] == "no credit"
+    assert inspected([init(), result("", is_error=True, error=words)])["error"] == "no credit"
+    assert inspected([init(), result("", is_error=True, content=words)])["error"] == "no credit"
+
+
+def test_words_that_are_nested_too_deep_are_not_searched() -> None:
+    nested: Any = "words"
+    for _ in range(500):
+        nested = {"error": nested}
+    assert inspected([init(), result(..., is_error=True, error=nested)])["error"] == "API error (no detail)"
+
+
+@pytest.mark.parametrize("subtype", ["success", "", None, ..., 5])
+def test_success_or_no_subtype_is_a_success(subtype: Any) -> None:
+    assert inspected([init(), result("ok", subtype=subtype)])["succeeded_cleanly"]
 
 
 def test_the_next_turn_that_succeeds_counts() -> None:
@@ -98,6 +124,44 @@ def test_a_stream_that_ends_within_a_later_turn_is_not_clean() -> None:
     assert (ended["succeeded_cleanly"], ended["warnings"]) == (True, [])
 
 
+def test_a_stream_cut_off_anywhere_in_a_second_result_line_is_not_clean() -> None:
+    second = WHOLE[LAST_LINE:]
+    for end in range(1, len(second) - 2):
+        document = inspected_bytes(WHOLE + second[:end])
+        assert (document["succeeded_cleanly"], document["run_error"]) == (False, False), second[:end]
+        assert OPEN_TURN in document["warnings"]
+    ended = Ending(exit_code=-15, ended_by_us=True)
+    assert inspected_bytes(WHOLE + second[:50], ended)["succeeded_cleanly"], "it was ended while it printed"
+    assert inspected_bytes(WHOLE + second[:50] + b"\n" + second)["succeeded_cleanly"], "a whole result follows"
+    assert inspected_bytes(WHOLE + b"bye\n")["succeeded_cleanly"]
+
+
+NO_TOKENS = {"usage": {"input_tokens": 0, "output_tokens": 0}}
+
+
+def test_a_cost_of_0_without_tokens_is_not_known_if_the_messages_had_tokens() -> None:
+    said = assistant_line("half", usage={"input_tokens": 5704, "output_tokens": 1})
+    cut = {"words": ..., "subtype": "error_during_execution", "is_error": True, "total_cost_usd": 0, **NO_TOKENS}
+    document = inspected([init(), said, result(**cut)])
+    assert (document["total_cost_usd"], document["usage_estimate"]["input_tokens"]) == (None, 5704)
+    assert inspected([init(), assistant_line("half"), result(**cut)])["total_cost_usd"] == 0, "it had used nothing"
+    free = result("ok", total_cost_usd=0, usage={"input_tokens": 5704, "output_tokens": 1})
+    assert inspected([init(), said, free])["total_cost_usd"] == 0, "a model that costs nothing"
+    later = [init(), said, result("ok", total_cost_usd=0.5), init(), said, result(**cut)]
+    assert inspected(later)["total_cost_usd"] == 0.5, "the cost is that of all turns"
+
+
+def test_negative_amounts_are_not_known() -> None:
+    document = inspected([init(), result("ok", total_cost_usd=-1, usage={"input_tokens": -5, "output_tokens": 7})])
+    assert (document["total_cost_usd"], document["input_tokens"], document["output_tokens"]) == (None, 0, 7)
+
+
+def test_an_empty_answer_is_no_permission_problem_where_denials_are_allowed() -> None:
+    lines = [init(), result("", permission_denials=["Bash"], num_turns=1)]
+    document = inspected(lines, rules=Rules(denials_fail=False))
+    assert (document["run_error"], document["error_category"]) == (True, None)
+
+
 def test_a_missing_program_has_no_category_and_the_exit_code_minus_1() -> None:
     document = inspected([], Ending(exit_code=None, not_found="Claude CLI not found: it is not on PATH"))
     assert (document["error"], document["error_category"]) == ("Claude CLI not found: it is not on PATH", None)
@@ -118,5 +182,10 @@ def test_stderr_that_only_repeats_the_error_is_no_warning() -> None:
 def test_a_session_that_could_not_be_resumed_is_no_fork() -> None:
     missing = result(..., subtype="error_during_execution", is_error=True, session_id="new")
     assert not inspected([missing], Ending(exit_code=1, expected_session="old"))["session_forked"]
-    assert inspected([init(session_id="new"), missing], Ending(expected_session="old"))["session_forked"]
+    expected = Ending(exit_code=1, expected_session="old")
+    assert not inspected([init(session_id="new"), missing], expected)["session_forked"], "it answered nothing there"
+    assert not inspected([init(session_id="new")], expected)["session_forked"]
+    assert not inspected([init(session_id="new"), assistant_line("half")], expected)["session_forked"]
+    degraded = [init(session_id="new"), assistant_line("text")]
+    assert inspected(degraded, Ending(expected_session="old"))["session_forked"]
     assert inspected([result("ok", session_id="new")], Ending(expected_session="old"))["session_forked"]

@@ -18,7 +18,7 @@ SIGNAL_OFFSET = 128
 
 def footer_lines(page: Page, footer: Footer, width: int) -> Iterator[Line]:
     """Yield how the turn ended and what it cost, then its unshown result text, errors and denials."""
-    style = "state.error" if footer.failed else "state.ok"
+    style = "state.error" if footer.failed else "state.denied" if footer.denials else "state.ok"
     for index, text in enumerate(wrap_text(_figures(page, footer), width - 3)):
         yield styled_line(f"{'──' if index == 0 else '  '} {text}", style)
     if footer.text:
@@ -56,7 +56,9 @@ def _exit_code(code: int | None) -> str:
 
 
 def _figures(page: Page, footer: Footer) -> str:
-    parts = ["✗ failed" if footer.failed else "✓ finished"]
+    parts = [
+        "✗ failed" if footer.failed else f"{DENIED} finished, with denied calls" if footer.denials else "✓ finished"
+    ]
     if footer.subtype and footer.subtype != "success":
         parts[0] += f": {page.clean(footer.subtype)}"
     if footer.terminal_reason not in (None, "completed"):

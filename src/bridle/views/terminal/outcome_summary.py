@@ -19,19 +19,22 @@ _TEXT_CHARACTERS = 2000  # of one error, answer line or warning
 
 def summarize_outcome(record: Record, outcome: Outcome, *, clean: Callable[[str], str] = str) -> str:
     """Return the summary without a final newline; `clean` masks secrets in the agent's output."""
-    lines = [_verdict(outcome), *_facts(record, outcome), *_answer(outcome)]
+    lines = [_verdict(record, outcome), *_facts(record, outcome), *_answer(outcome)]
     lines += [_labelled("warning", warning) for warning in outcome.warnings]
     return "\n".join(escape_unprintable(clean(line)) for line in lines)
 
 
-def _verdict(outcome: Outcome) -> str:
+def _verdict(record: Record, outcome: Outcome) -> str:
     if outcome.failed:
         kind = f" ({outcome.category})" if outcome.category else ""
         return f"failed{kind}: {_cut(outcome.error or outcome.reason or 'reason unknown')}"
+    if outcome.run_error:
+        return f"not a failure by the lenient policy: {_cut(outcome.reason or 'reason unknown')}"
     if outcome.category is not None:
         return f"succeeded, but doubtful ({outcome.category}): see the warnings"
     if outcome.degraded:
-        return "succeeded, degraded: no result, answer assembled from the stream"
+        missing = "the result has no text" if record.results else "no result"
+        return f"succeeded, degraded: {missing}, answer assembled from the stream"
     return "succeeded" if outcome.succeeded else f"ended without an answer (exit code {outcome.exit_code})"
 
 

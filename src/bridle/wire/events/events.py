@@ -19,6 +19,7 @@ SYNTHETIC_MODEL = "<synthetic>"  # Claude Code's model name for messages that it
 # Values in results that a dialect builds, where the agent's stream has none.
 ERROR_RATE = "error_rate_limit"  # subtype: a quota or limit is reached, recognised by the message
 ERROR_AUTH = "error_auth"  # subtype: the agent is not logged in, recognised by the message
+SUCCESS = "success"  # the subtype of a result; every other one is an error
 STREAM_ENDED = "stream_ended"  # terminal_reason: the stream ended without an end marker
 
 
@@ -154,12 +155,13 @@ class Result(Event, frozen=True, kw_only=True, tag="result", eq=False, gc=False)
     uuid: str | None = None
     errors: Any = None
     content: Any = None
-    """The words of an error, where another program puts them."""
+    error: Any = None
+    """The words of an error, where other programs put them: here and in `content`."""
 
     @property
     def has_failed(self) -> bool:
-        """Whether the turn failed: it says so, or its subtype is an error."""
-        return self.is_error is True or (self.subtype or "").startswith("error")
+        """Whether the turn failed: it says so, or it has a subtype other than `success`."""
+        return self.is_error is True or self.subtype not in (None, "", SUCCESS)
 
 
 class StreamEvent(Event, frozen=True, kw_only=True, tag="stream_event", eq=False, gc=False):

@@ -18,7 +18,7 @@ def denial_entries(value: Any) -> list[Any]:
     pending = value[::-1]
     while pending:
         item = pending.pop()
-        if isinstance(item, list):
+        if isinstance(item, list) and item:
             pending.extend(reversed(item))
         else:
             entries.append(item)

@@ -106,8 +106,8 @@ def judge(record: Record, ending: Ending | None = None, rules: Rules | None = No
     ending, rules = _forgive_late_timeout(record, ending or Ending()), rules or Rules()
     final_text, degraded = _final_text(record)
     problem = _find_problem(record, ending, rules)
-    reason = _reason(record, ending, rules, problem, final_text)
-    category = problem.category or _category_of_reason(record, ending, rules, reason)
+    reason, found = _find_reason(record, ending, rules, problem, final_text)
+    category = problem.category or (found if rules.policy is Policy.HARNESS else None)
     exit_code = _exit_code(ending, problem)
     answered = record.output.strip() or (record.failure is None and final_text.strip())
     succeeded = exit_code == 0 and bool(answered) and ending.fault is None
@@ -123,7 +123,7 @@ def judge(record: Record, ending: Ending | None = None, rules: Rules | None = No
         succeeded_cleanly=succeeded and is_whole and problem.error is None and category is None,
         session_forked=_forked(record, ending),
         exit_code=exit_code,
-        warnings=(*_stream_warnings(record, ending), *problem.warnings, *_mismatch(record, ending, problem)),
+        warnings=(*_stream_warnings(record, ending), *problem.warnings),
         policy=rules.policy,
     )
 
@@ -180,35 +180,54 @@ def _find_problem(record: Record, ending: Ending, rules: Rules) -> _Problem:
     return _Problem()
 
 
-def _reason(record: Record, ending: Ending, rules: Rules, problem: _Problem, final_text: str) -> str | None:
-    """Return why an unattended run must count as failed, or None."""
+def _find_reason(
+    record: Record, ending: Ending, rules: Rules, problem: _Problem, final_text: str
+) -> tuple[str | None, Category | None]:
+    """Return why an unattended run must count as failed, and the category that only the harness policy finds."""
     if problem.error is not None:
-        return problem.error
+        return problem.error, None
     if record.failure is not None:
-        return truncate_error(record.failure.text or NO_DETAIL)
+        return truncate_error(record.failure.text or NO_DETAIL), None
     if record.permission_denials and rules.denials_fail:
-        return f"permission was refused for {', '.join(sorted(set(record.denied_tools)))}"
-    if record.results:
-        # A command that the program executes itself, such as a compaction, takes no turn and needs no text.
-        answered = final_text.strip() or record.has_structured_output or record.num_turns == 0
-        return None if answered else "the agent ended with an empty result and no text"
+        refused = ", ".join(sorted(set(record.denied_tools)))
+        return f"permission was refused for {refused}", Category.PERMISSION
+    if not record.results:
+        return _reason_without_result(ending, final_text)
+    # A command that the program executes itself, such as a compaction, takes no turn and needs no text.
+    if not (final_text.strip() or record.has_structured_output or record.num_turns == 0):
+        return "the agent ended with an empty result and no text", None
+    if ending.exit_code not in (0, None) and not ending.ended_by_us:
+        return f"the agent ended with exit code {ending.exit_code} after its result", Category.PROCESS
+    return None, None
+
+
+def _reason_without_result(ending: Ending, final_text: str) -> tuple[str | None, Category | None]:
     if not final_text.strip():
-        return f"the agent ended without a result (exit code {ending.exit_code})"
-    return None if ending.exit_code == 0 else f"the agent ended with exit code {ending.exit_code} and no result"
+        category = Category.PARSE if ending.exit_code == 0 else Category.PROCESS
+        return f"the agent ended without a result (exit code {ending.exit_code})", category
+    if ending.exit_code == 0:
+        return None, None
+    return f"the agent ended with exit code {ending.exit_code} and no result", Category.PROCESS
 
 
-def _category_of_reason(record: Record, ending: Ending, rules: Rules, reason: str | None) -> Category | None:
-    """Return the category of a failure that only the harness policy finds."""
-    if reason is None or rules.policy is Policy.LENIENT or ending.not_found is not None:
-        return None
-    if record.results:
-        return Category.PERMISSION if record.permission_denials and record.failure is None else None
-    return Category.PARSE if ending.exit_code == 0 else Category.PROCESS
+def session_to_resume(record: Record, ending: Ending) -> str | None:
+    """Return the session to resume next; None where this run names none, or failed in another than it had to resume."""
+    session, expected = record.usable_session, ending.expected_session
+    if expected is None or session in (None, expected) or _has_answered(record, ending):
+        return session
+    return None
+
+
+def _has_answered(record: Record, ending: Ending) -> bool:
+    """Return whether the agent answered: with a result that is no error, or with text and a clean exit."""
+    if record.failure is not None:
+        return False
+    return record.results > 0 or (bool(record.output.strip()) and ending.exit_code == 0 and ending.fault is None)
 
 
 def _forked(record: Record, ending: Ending) -> bool:
     expected = ending.expected_session
-    return expected is not None and record.usable_session not in (None, expected)
+    return expected is not None and session_to_resume(record, ending) not in (None, expected)
 
 
 def _stream_warnings(record: Record, ending: Ending) -> list[str]:
@@ -225,14 +244,6 @@ def _stream_warnings(record: Record, ending: Ending) -> list[str]:
     if record.other_session_id is not None:
         warnings.append(f"a later init has another session: {record.other_session_id}")
     return warnings + record.notices
-
-
-def _mismatch(record: Record, ending: Ending, problem: _Problem) -> list[str]:
-    """Return a warning if the exit code contradicts a successful result, which takes precedence."""
-    has_succeeded = record.results and record.failure is None and problem.category is not Category.PROCESS
-    if not has_succeeded or ending.timed_out or ending.ended_by_us or ending.exit_code == 0:
-        return []
-    return [f"exit code {ending.exit_code} after a result without an error"]
 
 
 def _stderr_warning(stderr: str) -> tuple[str, ...]:

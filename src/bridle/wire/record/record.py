@@ -48,9 +48,9 @@ class Tally:
         self.reasoning_output_tokens += usage.reasoning_output_tokens
 
     def drop_implausible(self) -> Tally:
-        """Set implausible sums to 0; return the tally itself."""
+        """Set implausible and negative sums to 0; return the tally itself."""
         for count in fields(self):
-            setattr(self, count.name, plausible(getattr(self, count.name)) or 0)
+            setattr(self, count.name, max(plausible(getattr(self, count.name)) or 0, 0))
         return self
 
 
@@ -112,7 +112,7 @@ class Record:
     permission_denials: list[Any] = field(default_factory=list)
     """The refused calls, as sent."""
     is_turn_open: bool = False
-    """Whether a turn began after the last result and has none of its own."""
+    """Whether a turn began after the last result and has none of its own, or its last line was cut off."""
 
     usage: Tally = field(default_factory=Tally)
     cache_creation: JsonObject | None = None

@@ -36,6 +36,7 @@ from bridle.wire.events.system import (
 )
 from bridle.wire.record.denials import denial_entries, denied_call
 from bridle.wire.record.record import MAIN, Answer, Chunk, Failure, Record, Tally
+from bridle.wire.record.result_texts import failure_text, result_text
 
 SUB_AGENT_TOOLS = ("Task", "Agent")  # the tool's name in the list of tools, and in calls
 ENDED_TASK = ("completed", "failed", "killed", "stopped")
@@ -233,10 +234,17 @@ class Recorder:
         if milliseconds is not None:
             record.duration_ms = (record.duration_ms or 0) * earlier + milliseconds
         record.duration_api_ms = plausible(event.duration_api_ms)
-        if cost is not None:
+        if cost is not None and cost >= 0 and not (cost == 0 and self._has_uncounted_tokens()):
             record.total_cost_usd = max(cost, record.total_cost_usd or 0.0)
         if isinstance(event.model_usage, dict):
             record.model_usage = event.model_usage
+
+    def _has_uncounted_tokens(self) -> bool:
+        """Return whether messages had tokens and no result has any: a cost of 0 is then not known.
+
+        Claude Code and others print such a result when they are interrupted within their first message.
+        """
+        return self.record.usage == Tally() and self.record.tokens != Tally()
 
     def _api_retry(self, _event: ApiRetry) -> None:
         self.record.api_retries += 1
@@ -275,6 +283,8 @@ class Recorder:
 
     def _malformed(self, event: Malformed) -> None:
         self.record.parse_errors += 1
+        if event.text.lstrip().startswith("{"):  # an event that was cut off; a result may follow, or was cut off itself
+            self.record.is_turn_open = True
         if len(self.record.malformed) < _MALFORMED_KEPT:
             self.record.malformed.append(event.text[:_MALFORMED_CHARACTERS])
 
@@ -296,44 +306,6 @@ def record_events(events: Iterable[Event]) -> Record:
     for event in events:
         recorder.add(event)
     return recorder.record
-
-
-def result_text(value: Any) -> str | None:
-    """Return the text of a result: a string, or a message object with text blocks."""
-    match value:
-        case str(text) | {"content": str(text)}:
-            return text
-        case {"content": list(blocks)}:
-            return "".join(text for block in blocks if (text := _block_text(block)))
-    return None
-
-
-def failure_text(event: Result) -> str | None:
-    """Return the words of a failed result.
-
-    Where only the subtype says that it failed, `result` may be an answer and is not its error.
-    """
-    listed = "; ".join(error_texts(event.errors)) or result_text({"content": event.content})
-    return result_text(event.result) or listed if event.is_error is True else listed or event.subtype
-
-
-def error_texts(value: Any) -> list[str]:
-    """Return the errors that a failed result lists: texts, or objects with a message."""
-    return [text for item in (value if isinstance(value, list) else [value]) if (text := _error_text(item))]
-
-
-def _error_text(item: Any) -> str:
-    match item:
-        case str(text) | {"message": str(text)}:
-            return text
-    return ""
-
-
-def _block_text(block: Any) -> str:
-    match block:
-        case {"text": str(text)}:
-            return text
-    return ""
 
 
 def _reset_time(text: str | None) -> int | None:

@@ -10,7 +10,7 @@ from bridle.wire.events.decode_tolerant import convert
 from bridle.wire.events.events import Result, Usage
 from bridle.wire.events.numbers import plausible
 from bridle.wire.record.denials import denial_entries, denied_call, denied_tool
-from bridle.wire.record.recorder import error_texts, result_text
+from bridle.wire.record.result_texts import error_texts, failed_result_text, result_text, unlisted_words
 from bridle.wire.transcript.clip import Clip
 from bridle.wire.transcript.items import Denial, Footer, Tokens
 
@@ -31,9 +31,9 @@ def footer_of(event: Result, clip: Clip, limit: int) -> Footer:
         id=0,
         subtype=event.subtype or "",
         failed=event.has_failed,
-        text=clip(result_text(event.result) or "", limit).text,
+        text=clip(_result_text(event), limit).text,
         errors=_errors(event, clip, limit),
-        cost_usd=plausible(event.total_cost_usd),
+        cost_usd=_cost(event),
         turns=plausible(event.num_turns),
         seconds=None if duration is None else duration / 1000,
         tokens=None if event.usage is None else _tokens(event.usage),
@@ -45,9 +45,20 @@ def footer_of(event: Result, clip: Clip, limit: int) -> Footer:
     )
 
 
+def _result_text(event: Result) -> str:
+    return (failed_result_text(event) if event.has_failed else result_text(event.result)) or ""
+
+
+def _cost(event: Result) -> float | None:
+    """Return the cost; None where it is not known: an interrupted agent reports 0, and no tokens."""
+    cost = plausible(event.total_cost_usd)
+    has_tokens = event.usage is not None and _tokens(event.usage) != Tokens()
+    return None if cost is None or cost < 0 or (cost == 0 and event.has_failed and not has_tokens) else cost
+
+
 def _errors(event: Result, clip: Clip, limit: int) -> tuple[str, ...]:
     texts = error_texts(event.errors)[:KEPT_ERRORS] if event.errors else []
-    words = result_text({"content": event.content}) if event.has_failed else None
+    words = unlisted_words(event) if event.has_failed else ""
     return tuple(clip(text, limit).text for text in (*texts, *([words] if words else [])))
 
 
