@@ -13,7 +13,7 @@ from bridle.run.budget import Budget, Cost, cost_of, cost_so_far, name_run_limit
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.record import Record, Tally
 from tests.run.fixtures.agent_runs import run_agent
-from tests.run.fixtures.fake_agent import Script, init, result, successful_turn
+from tests.run.fixtures.fake_agent import Script, init, line, result, successful_turn
 
 STATE = ".ralph/state"
 
@@ -94,6 +94,17 @@ def test_agents_that_count_cached_tokens_in_pay_for_them_once() -> None:
     assert codex is not None
     assert claude is not None
     assert codex < claude
+
+
+def test_an_interrupted_agent_that_reports_nothing_has_the_cost_of_its_messages(tmp_path: Path) -> None:
+    usage = {"input_tokens": 100_000, "output_tokens": 0}
+    said = line({"type": "assistant", "message": {"id": "m", "content": [], "usage": usage}})
+    nothing = result("", subtype="error_during_execution", is_error=True, total_cost_usd=0, usage={"input_tokens": 0})
+    agent = Script().out(init(model="claude-sonnet-4-5"), said, nothing).install(tmp_path / "bin")
+    assert run_agent(agent, tmp_path).finished.cost == Cost(0.3, "prices")
+    assert state(tmp_path, "budget.json")["total_cost_usd"] == 0.3
+    unpriced = Script().out(init(model="no-such-model"), said, nothing).install(tmp_path / "unpriced")
+    assert run_agent(unpriced, tmp_path).finished.cost == Cost(None, None)
 
 
 def test_an_unknown_cost_stays_unknown() -> None:

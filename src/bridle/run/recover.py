@@ -15,6 +15,7 @@ from bridle.run.log_meta import LOG_SUFFIX, LogMeta, mark_lost, read_meta
 from bridle.run.logs import FOLDER
 from bridle.run.request import Mode
 from bridle.wire.dialects.dialect_table import DEFAULT_AGENT, decoder_for
+from bridle.wire.record.outcome import session_to_resume
 from bridle.wire.record.record import Record
 from bridle.wire.record.recorder import Recorder
 
@@ -62,8 +63,9 @@ def recover_killed_run(workspace: Path, note: str, budget: Budget) -> tuple[Budg
         mark_lost(log)
     if not record.events or budget.iterations > int(counted):
         return None
-    if record.usable_session is not None and (meta.agent or DEFAULT_AGENT) in CLAUDE_LIKE and meta.mode in list(Mode):
-        sessions.remember(workspace, Mode(meta.mode), record.usable_session, clock.now())
+    session = session_to_resume(record, meta.ending_of(record))
+    if session is not None and (meta.agent or DEFAULT_AGENT) in CLAUDE_LIKE and meta.mode in list(Mode):
+        sessions.remember(workspace, Mode(meta.mode), session, clock.now())
     return budgets.spend(workspace, budget, run.cost), run.cost, log
 
 

@@ -30,7 +30,7 @@ from bridle.run.structured import Schema
 from bridle.run.watchdog import Watchdog
 from bridle.wire.events.events import Event
 from bridle.wire.record.error_category import Category
-from bridle.wire.record.outcome import Ending, Outcome, judge
+from bridle.wire.record.outcome import Ending, Outcome, judge, session_to_resume
 from bridle.wire.record.record import Record, Tally
 
 LOCK_FILE = "workspace.lock"
@@ -186,20 +186,23 @@ class AgentRun:
             except BaseException:
                 # The next --continue resumes the session of an interrupted run, and its tokens were spent.
                 if attempt.record.events:
-                    self._save_state(attempt, budget)
+                    self._remember_session(attempt, expected)
+                    self._spend(attempt, budget)
                 self._conclude(attempt, expected, number, program)
                 raise
             if self.finished is not None and self.finished.unusable is not None:
                 return
-            budget = self._save_state(attempt, budget)
+            budget = self._spend(attempt, budget)
             outcome, ending = self._conclude(attempt, expected, number, program), attempt.ending(expected)
-            if outcome.session_forked:
-                now = attempt.record.session_id
-                self._say(f"the session forked: the agent was to resume {expected} and answered in {now}")
-            if number > request.retries or not deserves_retry(attempt.record, outcome, ending):
-                return
-            if budget.exhausted is not None:
+            is_retried = number <= request.retries and deserves_retry(attempt.record, outcome, ending)
+            if is_retried and budget.exhausted is not None:
                 self._say(f"not retried: {budget.exhausted}")
+                is_retried = False
+            if not is_retried:
+                self._remember_session(attempt, expected)
+                if self._conclude(attempt, expected, number, program).session_forked:
+                    now = attempt.record.session_id
+                    self._say(f"the session forked: the agent was to resume {expected} and answered in {now}")
                 return
             reason = " ".join((outcome.reason or "its output ended early").split())[:REASON_CHARACTERS]
             self._say(f"{request.agent} crashed or printed no result ({reason}); retrying")
@@ -233,19 +236,27 @@ class AgentRun:
         finally:
             _close_log(attempt, start, more)
 
-    def _save_state(self, attempt: Attempt, budget: Budget) -> Budget:
-        """Write the session and the budget of the workspace. A full disk is a fault of the run."""
-        request, record = self.request, attempt.record
+    def _remember_session(self, attempt: Attempt, expected: str | None) -> None:
+        """Write the session to continue next. A full disk is a fault of the run."""
+        request = self.request
+        session = session_to_resume(attempt.record, attempt.ending(expected))
+        # A session belongs to its folder: in a temporary one it cannot be resumed.
+        if session is None or request.agent not in CLAUDE_LIKE or request.home is not None:
+            return
         try:
-            # A session belongs to its folder: in a temporary one it cannot be resumed.
-            if record.usable_session is not None and request.agent in CLAUDE_LIKE and request.home is None:
-                sessions.remember(request.cwd, request.mode, record.usable_session, clock.now())
-            budget = budgets.add(request.workspace, budgets.cost_of(record, request.agent, model=request.model))
-            self._note_work(None)
-            return budget
+            sessions.remember(request.cwd, request.mode, session, clock.now())
         except DiskError as error:
-            attempt.fault = attempt.fault or f"the state of the workspace could not be written: {error.message}"
-            return budget
+            attempt.fault = attempt.fault or _unwritten(error)
+
+    def _spend(self, attempt: Attempt, budget: Budget) -> Budget:
+        """Add the attempt to the budget of the workspace. A full disk is a fault of the run."""
+        request = self.request
+        try:
+            budget = budgets.add(request.workspace, budgets.cost_of(attempt.record, request.agent, model=request.model))
+            self._note_work(None)
+        except DiskError as error:
+            attempt.fault = attempt.fault or _unwritten(error)
+        return budget
 
     def _note_work(self, work: str | None) -> None:
         """Write into the lock which log is not counted yet, for the next run if we are killed."""
@@ -419,6 +430,10 @@ def _close_log(attempt: Attempt, start: StartMeta, more: Mapping[str, object]) -
             attempt.log.close()
     except DiskError as error:
         attempt.fault = attempt.fault or f"the log could not be written: {error.message}"
+
+
+def _unwritten(error: DiskError) -> str:
+    return f"the state of the workspace could not be written: {error.message}"
 
 
 def _other_folder(reported: str | None, requested: Path) -> str | None:

@@ -32,6 +32,11 @@ def events_of(*lines: dict[str, Any]) -> list[Event]:
     return Decoder().feed(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
 
 
+def live_printer() -> tuple[EventPrinter, list[str]]:
+    message: list[str] = []
+    return EventPrinter(answer=message.append, status=lambda _line: None, mask=Mask()), message
+
+
 def held_printer() -> tuple[EventPrinter, list[str]]:
     message: list[str] = []
     return EventPrinter(answer=message.append, status=lambda _line: None, mask=Mask(), on_hold=lambda: None), message
@@ -131,25 +136,50 @@ def test_the_window_of_the_model_itself_decides_how_full_it_is() -> None:
     )
 
 
-def test_held_text_is_printed_when_the_result_shows_that_the_attempt_counts() -> None:
+def show_texts(printer: EventPrinter, *texts: str) -> None:
+    for number, words in enumerate(texts):
+        for event in events_of(assistant(f"m{number}", text(words))):
+            printer.show(event)
+
+
+def test_with_a_hold_only_the_answer_is_printed() -> None:
     printer, message = held_printer()
-    for event in events_of(assistant("m1", text("one"))):
+    show_texts(printer, "let me look", "stream text")
+    for event in events_of({"type": "result", "result": "the answer"}):
         printer.show(event)
     assert message == []
-    for event in events_of({"type": "result"}, assistant("m2", text("two"))):
-        printer.show(event)
-    assert message == ["one", "two"]
+    printer.finish("the answer")
+    assert message == ["the answer"]
+
+
+def test_with_a_hold_and_no_answer_the_text_so_far_is_printed() -> None:
+    printer, message = held_printer()
+    printer.finish(None)
+    assert message == []
+    show_texts(printer, "one", "two")
+    printer.finish(None)
+    assert message == ["one\ntwo"]
+
+
+def test_an_answer_that_was_not_printed_as_it_came_is_printed_at_the_end() -> None:
+    printer, message = live_printer()
+    show_texts(printer, "let me look", "found it")
+    printer.finish("found it")
+    printer.finish(None)
+    assert message == ["let me look", "found it"]
+    printer.finish("another text")
+    assert message[2:] == ["another text"]
 
 
 def test_the_text_of_an_attempt_that_is_started_again_is_dropped() -> None:
     printer, message = held_printer()
-    for event in events_of(assistant("m1", text("one"))):
-        printer.show(event)
+    show_texts(printer, "one")
     printer.start_again()
-    assert not printer.has_answered
-    printer.release()
+    printer.finish(None)
     assert message == []
-    for event in events_of(assistant("m1", text("two"))):
-        printer.show(event)
+    printer, message = live_printer()
+    show_texts(printer, "two")
     printer.start_again()
     assert message == ["two", DROPPED_TEXT], "what is printed already is marked"
+    printer.finish("two")
+    assert message[2:] == ["two"], "the second attempt has the same answer"

@@ -23,13 +23,26 @@ def final_lines(finished: Finished, limits: Limits) -> Iterator[str]:
         yield f"the agent works in {finished.cwd_differs}, not in the folder it was started in"
     for warning in outcome.warnings:
         yield f"warning: {warning}"
+    if finished.killed_after_result:
+        yield "the agent did not exit after its result and was stopped"
+    if finished.attempts and finished.cost.source != "agent":
+        yield cost_line(finished)
     if finished.unusable is not None:
         yield ". ".join(filter(None, (finished.unusable.message, finished.unusable.remedy)))
     elif outcome.failed:
         kind = f" ({outcome.category})" if outcome.category else ""
-        yield f"failed{kind}: {_limit_message(finished, limits) or outcome.reason or outcome.error}"
+        reason = _limit_message(finished, limits) or outcome.reason or outcome.error or ""
+        yield f"failed{kind}: {reason.strip()}"
     if finished.log_path is not None:
         yield f"log: {finished.log_path}"
+
+
+def cost_line(finished: Finished) -> str:
+    """Return what the last attempt cost, and where the figure comes from."""
+    cost = finished.cost
+    if cost.usd is None:
+        return "its cost is not known"
+    return f"it cost {cost.usd:.4f} USD" + (", by its tokens and the price list" if cost.source == "prices" else "")
 
 
 def _run_fields(finished: Finished) -> dict[str, object]:

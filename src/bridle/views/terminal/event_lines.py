@@ -38,8 +38,8 @@ Price = Callable[[Record], float | None]
 class EventPrinter:
     """A printer of events: the answer's text through `answer`, everything else through `status`.
 
-    With `on_hold` the answer is printed once the result shows that its attempt counts: a reader of a pipe cannot tell
-    it from the text of an attempt that crashed. `on_hold` is called for each text that is held back.
+    With `on_hold` only the answer is printed, by `finish`: a reader of a pipe cannot tell it from the text before it,
+    or from that of an attempt that crashed. `on_hold` is called for each text that is held back.
     `price` returns the cost of a run so far, where it can be known before the result.
     """
 
@@ -54,8 +54,7 @@ class EventPrinter:
     ) -> None:
         self._answer = answer
         self._on_hold = on_hold
-        self._is_held = on_hold is not None
-        self._held: list[str] = []
+        self._texts: list[str] = []
         self._status = status
         self._price = price
         self._mask = mask
@@ -65,8 +64,6 @@ class EventPrinter:
         self._message_id: str | None = None
         self._shown_percent = 0
         self._shown_usd = 0.0
-        self.has_answered = False
-        """Whether any text of the answer was printed."""
 
     def show(self, event: Event) -> None:
         self._recorder.add(event)
@@ -92,27 +89,21 @@ class EventPrinter:
             case _:
                 pass
 
-    def answer(self, text: str) -> None:
-        self.has_answered = True
-        self._held.append(self._clean(text))
-        if self._is_held and self._on_hold is not None:
-            self._on_hold()
-        else:
-            self.release()
-
-    def release(self) -> None:
-        """Print the text that was held back; the rest of the attempt is printed as it arrives."""
-        self._is_held = False
-        for text in self._held:
-            self._answer(text)
-        self._held.clear()
+    def finish(self, answer: str | None) -> None:
+        """Print the answer, unless it was printed as it came; without one, the text that was held back."""
+        texts = "\n".join(self._texts)
+        if answer is None:
+            answer = texts if self._on_hold is not None else ""
+        elif self._on_hold is None and answer.strip() in texts:
+            return
+        if answer.strip():
+            self._answer(self._clean(answer))
 
     def start_again(self) -> None:
         """Drop the attempt so far: the agent crashed and is started again."""
-        if self.has_answered and not self._is_held:
+        if self._texts and self._on_hold is None:
             self._answer(DROPPED_TEXT)
-        self._held.clear()
-        self._is_held, self.has_answered = self._on_hold is not None, False
+        self._texts.clear()
         self._recorder, self._tools, self._message_id = Recorder(), {}, None
         self._shown_percent, self._shown_usd = 0, 0.0
 
@@ -131,12 +122,19 @@ class EventPrinter:
                 if event.error is not None:
                     self._status(self._clean(f"{indent}  error: {block.text}"))
                 elif event.parent_tool_use_id is MAIN:
-                    self.answer(block.text)
+                    self._text(block.text)
                 else:
                     self._status(indent + self._clean(block.text))
             elif isinstance(block, ToolUse):
                 self._tools[block.id] = block.name
                 self._status(self._clean(f"{indent}> {block.name} {summarize_call(block, self._clip)}"))
+
+    def _text(self, text: str) -> None:
+        self._texts.append(text)
+        if self._on_hold is not None:
+            self._on_hold()
+        else:
+            self._answer(self._clean(text))
 
     def _user(self, event: User) -> None:
         indent = "" if event.parent_tool_use_id is MAIN else "    "
@@ -172,7 +170,6 @@ class EventPrinter:
             self._status(self._clean(f"  rate limit {record.rate_limit_status}{until}"))
 
     def _result(self) -> None:
-        self.release()
         self._status(self._clean(status_line(self._recorder.record)))
 
     def _clean(self, text: str) -> str:
@@ -183,8 +180,8 @@ def status_line(record: Record) -> str:
     """Return turns, tokens, context use and cost so far in one line."""
     parts = [
         format_count(record.num_turns or 0, "turn"),
-        f"{record.usage.input_tokens} in",
-        f"{record.usage.output_tokens} out",
+        f"{record.tokens.input_tokens} in",
+        f"{record.tokens.output_tokens} out",
     ]
     percent = context_percent(record)
     if percent >= _SHOWN_PERCENT:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from bridle.views.format_amounts import format_count
 from bridle.views.terminal.escape_controls import escape_unprintable
 from bridle.wire.record.outcome import Outcome
-from bridle.wire.record.record import Record
+from bridle.wire.record.record import Record, Tally
 
 _LABEL_WIDTH = 10
 _ANSWER_LINES = 20  # leaves room on the screen for the rest; `--json` has the whole answer
@@ -88,7 +88,9 @@ def _tools(record: Record) -> str:
 
 
 def _cost(record: Record) -> str:
-    return "" if record.total_cost_usd is None else f"{record.total_cost_usd:.4f} USD"
+    if record.total_cost_usd is not None:
+        return f"{record.total_cost_usd:.4f} USD"
+    return "" if record.tokens == Tally() else "cost not reported"
 
 
 def _seconds(milliseconds: float | None) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from bridle.wire.events.events import Result
 
-# Where an error object has its words; the first that is not empty counts.
+# Where an error object has its text; the first that is not empty counts.
 _WORDS = ("message", "error", "errors", "detail", "text", "content", "reason")
 _NESTING = 8  # of error objects; real ones have two levels
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from bridle.run import sessions
 from bridle.run.budget import budget_file
 from bridle.views.terminal.event_lines import DROPPED_TEXT
 from tests.fixtures.bridle_program import BRIDLE
@@ -85,6 +86,10 @@ def asking(agent: Agent, cwd: Path, *arguments: str) -> Iterator[subprocess.Pope
             started.kill()
 
 
+def stored_session(workspace: Path) -> str | None:
+    return sessions.read(workspace).coder
+
+
 def everyone(agent: Agent) -> list[int]:
     return [*(start["pid"] for start in agent.starts), *agent.daemons]
 
@@ -104,6 +109,51 @@ def test_the_answer_goes_to_stdout_and_everything_else_to_stderr(tmp_path: Path)
 def test_an_answer_in_the_result_alone_is_shown(tmp_path: Path) -> None:
     done = ask(Script().out(init(), result("only here")).install(tmp_path / "bin"), tmp_path, "hello")
     assert (done.returncode, done.stdout) == (0, "only here\n")
+
+
+def test_a_pipe_has_the_answer_alone_and_a_failed_run_what_was_said(tmp_path: Path) -> None:
+    turns = Script().out(init(), says("let me look"), returns("x"), says("stream text"))
+    done = ask(turns.out(result("final answer")).install(tmp_path / "a"), tmp_path, "hello")
+    assert (done.returncode, done.stdout) == (0, "final answer\n")
+    failed = Script().out(init(), says("so far"), result("API Error: 500", is_error=True))
+    done = ask(failed.install(tmp_path / "b"), tmp_path, "hello")
+    assert (done.returncode, done.stdout) == (1, "so far\n")
+
+
+def test_an_agent_that_fails_after_its_result_has_failed(tmp_path: Path) -> None:
+    def ended(name: str, script: Script) -> tuple[int, dict[str, Any], str]:
+        agent = script.install(tmp_path / name)
+        done = ask(agent, tmp_path, "hello")
+        code, document = ask_json(agent, tmp_path, "hello")
+        assert done.returncode == code
+        return code, document, done.stderr
+
+    reason = "the agent ended with exit code 1 after its result"
+    code, document, stderr = ended("a", successful_turn().exit(1))
+    assert (code, document["run_error"], document["run_error_reason"]) == (1, True, reason)
+    assert (document["error_category"], document["succeeded"], document["attempts"]) == ("process", False, 1)
+    assert f"bridle: failed (process): {reason}\n" in stderr
+    code, document, _ = ended("b", successful_turn().kill("SIGSEGV"))
+    assert (code, document["run_error"], document["error_category"]) == (1, True, "process")
+    code, document, stderr = ended("c", successful_turn().err("late trouble\n").exit(1))
+    assert (code, document["error"]) == (1, "late trouble\n")
+    assert "bridle: failed (process): late trouble\nbridle: log:" in stderr
+
+
+def test_a_second_result_line_that_was_cut_off_is_tried_again(tmp_path: Path) -> None:
+    cut = Script().out(init(), result("first"), result("second")[:-20])
+    agent = Script().on_start(1, cut.exit(0)).out(init(), result("whole")).install(tmp_path / "a")
+    code, document = ask_json(agent, tmp_path, "x")
+    assert (code, document["attempts"], document["final_text"]) == (0, 2, "whole")
+    always = Script().out(init(), result("first"), result("second")[:-20]).install(tmp_path / "b")
+    code, document = ask_json(always, tmp_path, "hello")
+    assert (code, document["attempts"], document["succeeded_cleanly"]) == (0, 2, False)
+
+
+def test_an_agent_that_was_stopped_after_its_result_is_reported(tmp_path: Path) -> None:
+    done = ask(successful_turn().sleep().install(tmp_path / "bin"), tmp_path, "--after-result", "0.2", "hello")
+    assert done.returncode == 0
+    assert "bridle: the agent did not exit after its result and was stopped\n" in done.stderr
 
 
 def test_the_document_has_every_promised_field(tmp_path: Path) -> None:
@@ -261,8 +311,39 @@ def test_a_session_that_cannot_be_resumed_changes_nothing(tmp_path: Path) -> Non
     document = json.loads(done.stdout)
     assert (done.returncode, document["session_forked"], document["error"]) == (1, False, "No conversation found")
     assert "forked" not in done.stderr
-    stored = json.loads((tmp_path / ".ralph/state/claude-session.json").read_text())
-    assert stored["coder_session_id"] == "coder-1"
+    assert stored_session(tmp_path) == "coder-1"
+
+
+@pytest.mark.parametrize(
+    "failing",
+    [
+        Script().out(init("new-1")).err("boo").exit(4),
+        Script().out(init("new-1"), says("half")).kill(),
+        Script().out(init("new-1"), result("", "new-1", subtype="error_during_execution", errors=["gone"])).exit(1),
+        Script().out(init("new-1"), result("401", "new-1", is_error=True)),
+    ],
+    ids=["crash", "crash-with-text", "error-subtype", "error"],
+)
+def test_a_resumed_session_stays_the_stored_one_where_another_answered_nothing(tmp_path: Path, failing: Script) -> None:
+    ask(Script().out(init("coder-1"), result(session="coder-1")).install(tmp_path / "a"), tmp_path, "hello")
+    done = ask(failing.install(tmp_path / "b"), tmp_path, "--json", "--resume", "coder-1", "hello")
+    assert done.returncode != 0
+    assert not json.loads(done.stdout)["session_forked"]
+    assert "forked" not in done.stderr
+    assert stored_session(tmp_path) == "coder-1"
+
+
+def test_a_fork_is_stored_and_reported_once(tmp_path: Path) -> None:
+    ask(Script().out(init("coder-1"), result(session="coder-1")).install(tmp_path / "a"), tmp_path, "hello")
+    words = Script().out(init("new-1"), says("words"))
+    for name, forking in [("b", words), ("c", Script().out(init("new-1"), result(session="new-1")))]:
+        done = ask(forking.install(tmp_path / name), tmp_path, "--json", "--resume", "coder-1", "hello")
+        assert json.loads(done.stdout)["session_forked"]
+        assert done.stderr.count("forked") == 1
+        assert stored_session(tmp_path) == "new-1"
+    crashing = Script().on_start(1, words.exit(0)).out(init("newer-1")).exit(4).install(tmp_path / "d")
+    assert "forked" not in ask(crashing, tmp_path, "--resume", "new-1", "hello").stderr
+    assert stored_session(tmp_path) == "new-1"
 
 
 @pytest.mark.parametrize(
@@ -309,6 +390,8 @@ def test_an_interrupted_ask_is_exit_130_leaves_no_process_and_keeps_the_log(tmp_
     assert log.read_text() == init() + says("so far")
     assert meta_of(log)["interrupted"] is True
     assert str(log) in stderr
+    assert stderr.count("bridle: interrupted") == 1
+    assert "\nbridle: it cost 0." in stderr
     assert ask(successful_turn().install(tmp_path / "bin", "next"), tmp_path, "hello").returncode == 0, (
         "the lock is free"
     )
@@ -432,7 +515,7 @@ def test_a_narrow_locale_does_not_end_the_run(tmp_path: Path) -> None:
 
 
 def test_secrets_and_escape_sequences_do_not_reach_the_terminal(tmp_path: Path) -> None:
-    agent = Script().out(init(), says("\x1b[2J key is s3cr3t-value"), result("x")).install(tmp_path / "bin")
+    agent = Script().out(init(), says("…"), result("\x1b[2J key is s3cr3t-value")).install(tmp_path / "bin")
     done = ask(agent, tmp_path, "hello", MY_API_KEY="s3cr3t-value")
     assert done.stdout == "\\x1b[2J key is ***\n"
     assert "s3cr3t-value" in logs_of(tmp_path)[0].read_text(), "the log is verbatim"

@@ -114,7 +114,7 @@ def kept_log(folder: Path, stream: bytes, stderr: str = "", **meta: object) -> P
 
 
 def test_a_kept_log_is_judged_as_the_run_was(tmp_path: Path) -> None:
-    log = kept_log(tmp_path, encode_lines([init()]), "boom", exit_code=3, expected_session="s", agent="claude")
+    log = kept_log(tmp_path, GOOD, "boom", exit_code=3, expected_session="s", agent="claude")
     found = document(str(log))
     assert (found["error"], found["exit_code"], found["session_forked"]) == ("boom", 3, True)
 
@@ -203,6 +203,10 @@ def test_the_summary_begins_with_the_verdict() -> None:
         ([init()], "failed (parse): the agent ended without a result (exit code 0)"),
         ([init(), assistant_line("a")], "succeeded, degraded: no result, answer assembled from the stream"),
         (
+            [init(), assistant_line("a"), result("")],
+            "succeeded, degraded: the result has no text, answer assembled from the stream",
+        ),
+        (
             [init(), assistant_line(call("AskUserQuestion"), stop_reason="end_turn"), result("a", num_turns=1)],
             "succeeded, but doubtful (interactive): see the warnings",
         ),
@@ -210,6 +214,23 @@ def test_the_summary_begins_with_the_verdict() -> None:
 )
 def test_each_verdict_has_its_words(lines: list[Any], verdict: str) -> None:
     assert inspect("-", stdin=encode_lines(lines)).stdout.decode().splitlines()[0] == verdict
+
+
+def test_the_lenient_verdict_says_what_it_tolerates() -> None:
+    cut = encode_lines([init(), assistant_line("a")])
+    done = inspect("-", "--policy", "lenient", "--exit-code", "3", stdin=cut)
+    reason = "the agent ended with exit code 3 and no result"
+    assert done.stdout.decode().splitlines()[0] == f"not a failure by the lenient policy: {reason}"
+    failed_late = inspect("-", "--policy", "lenient", "--exit-code", "1", stdin=GOOD).stdout.decode()
+    assert failed_late.startswith("not a failure by the lenient policy: the agent ended with exit code 1 after")
+
+
+def test_a_cost_that_is_not_reported_is_said() -> None:
+    usage = {"input_tokens": 14291, "output_tokens": 2}
+    cut = result(..., subtype="error_during_execution", is_error=True, total_cost_usd=0, usage={"input_tokens": 0})
+    printed = inspect("-", stdin=encode_lines([init(), assistant_line("a", usage=usage), cut])).stdout.decode()
+    assert "cost not reported" in printed
+    assert "USD" not in printed
 
 
 def test_a_log_cannot_drive_the_terminal() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridle.cli.exit_codes import AGENT_UNUSABLE, FAILED, SUCCESS
+from bridle.cli.exit_codes import AGENT_UNUSABLE, FAILED, INTERRUPTED, SUCCESS
 from bridle.cli.user_interface.terminal import reader_is_gone, run_interruptible
 from bridle.errors import UsageError
 
@@ -73,8 +73,8 @@ _SCHEMA_LIMIT_BYTES = 1024 * 1024  # a longer file is not a JSON schema
 def command(**options: Any) -> int:
     """Run an agent with PROMPT, show what it does, and report the outcome. `-` reads the prompt from stdin.
 
-    The answer goes to stdout, everything else to stderr. Every byte that the agent prints is kept in
-    .ralph/logs/claude/ in its working folder.
+    The answer goes to stdout, everything else to stderr; a terminal shows all text of the agent as it comes.
+    Every byte that the agent prints is kept in .ralph/logs/claude/ in its working folder.
     """
     from bridle.cli.user_interface import ask_report
     from bridle.run.runner import AgentRun
@@ -86,16 +86,17 @@ def command(**options: Any) -> int:
     on_retry = _ignore_retry if live is None else live.start_again
     agent_run = AgentRun(request, environment=dict(os.environ), say=_say, on_retry=on_retry)
     finished = run_interruptible(agent_run.to_end(_with_key_source(show)))
-    if live is not None:
-        live.release()
-    if finished is None:
-        if as_json and agent_run.finished is not None:
-            print(ask_report.as_json(agent_run.finished))
+    if finished is None and agent_run.finished is None:
         raise KeyboardInterrupt
-    if live is not None and not live.has_answered and not finished.outcome.failed:
-        live.answer(finished.outcome.final_text)  # some answers are only in the result
+    shown = finished or agent_run.finished
+    assert shown is not None  # noqa: S101  # one of the two, by the line above
+    if live is not None:
+        live.finish(None if finished is None or shown.outcome.failed else shown.outcome.final_text)
     if as_json:
-        print(ask_report.as_json(finished))
+        print(ask_report.as_json(shown))
+    if finished is None:
+        _say(ask_report.cost_line(shown))
+        return INTERRUPTED
     for line in ask_report.final_lines(finished, request.limits):
         _say(line)
     if finished.unusable is not None:
