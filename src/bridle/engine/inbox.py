@@ -16,7 +16,7 @@ from bridle.ground import clock
 from bridle.ground.json_fields import JsonFields
 from bridle.journal.format.documents import TaskDocument
 from bridle.journal.format.entries import OK, Effect, Entry, Posted
-from bridle.journal.stores.post_rules import not_found
+from bridle.journal.stores.post_rules import is_blank, not_found
 from bridle.journal.stores.store import Store
 
 OWNER = "answer"
@@ -110,7 +110,7 @@ def breakpoint_value(given: str | None, question: Question, *, approved: bool | 
     """Return the value of a breakpoint for an answer; raise a UsageError for an ambiguous one."""
     text = given or ""
     if question.takes_free_text and approved is None:
-        if not text.strip():
+        if is_blank(text):
             raise UsageError("the answer must not be empty", remedy="Write what the agent needs to know.")
         return {"approved": True, "response": text, "respondedBy": by}
     option = next((option for option in question.options if _normalise(option) == _normalise(text)), None)

@@ -34,7 +34,7 @@ def strict(text: str | bytes) -> object:
         return found
     import json
 
-    return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+    return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_integer)
 
 
 def pretty(value: object) -> str:
@@ -103,6 +103,13 @@ def _finite(text: str) -> float:
     if number - number != 0:  # infinite
         raise ValueError(f"the number {text} is too large for JSON")
     return number
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:  # the message of Python names a function of Python
+        raise ValueError(f"the number {text[:12]}… has too many digits: {len(text)}") from None
 
 
 def _refuse_value(value: object) -> object:

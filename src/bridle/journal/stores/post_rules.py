@@ -37,11 +37,16 @@ def check_answer(effect: Effect, posted: Posted) -> None:
             f"optional text `response`, got {_preview(posted.value)}",
             remedy='Nothing was written. Post {"approved": true, "response": "the answer of the user"}, or false.',
         )
-    if answer["approved"] and not response.strip():
+    if answer["approved"] and is_blank(response):
         raise UsageError(
             f"an empty response does not approve breakpoint {effect.effect_id}",
             remedy="Nothing was written. Ask the user again; a rejection has `approved` false.",
         )
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a text has no visible character: only spaces, also those without a width."""
+    return not any(letter.isprintable() and not letter.isspace() for letter in text)
 
 
 def check_unused(state: State, request: Request) -> None:

@@ -46,7 +46,7 @@ def test_anything_else_is_refused_before_anything_is_written(tmp_path: Path) -> 
     assert contents(run) == before
 
 
-@pytest.mark.parametrize("response", ["", " \n"])
+@pytest.mark.parametrize("response", ["", " \n", "\u200b", "\ufeff \u2060"])
 def test_an_empty_response_does_not_approve(tmp_path: Path, response: str) -> None:
     run, effect_id = waiting_run(tmp_path, kind="breakpoint")
     before = contents(run)
@@ -108,3 +108,37 @@ def test_a_value_that_is_nested_too_deeply_is_bad_input(tmp_path: Path, depth: i
     assert not (run / "tasks" / effect_id / "result.json").exists()
     (tmp_path / "process.py").write_text("async def process(inputs, ctx): return inputs\n")
     assert create(tmp_path, "--inputs", run / "in.json").error == "USAGE"
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--stdout-ref", "../../../../etc/passwd"), "--stdout-ref must be a path in the run's folder"),
+        (("--stderr-ref", "/etc/passwd"), "--stderr-ref must be a path in the run's folder"),
+        (("--started-at", "garbage"), "--started-at must be an ISO 8601 time"),
+        (("--finished-at", "2026-13-01"), "--finished-at must be an ISO 8601 time"),
+        (("--metadata", "list.json"), "--metadata must be a JSON object"),
+    ],
+    ids=" ".join,
+)
+def test_what_would_make_the_run_invalid_is_refused(tmp_path: Path, flags: tuple[str, ...], message: str) -> None:
+    run, effect_id = waiting_run(tmp_path)
+    (run / "list.json").write_text("[1]")
+    before = contents(run)
+    done = post(run, effect_id, "1", *flags)
+    assert done.error == "USAGE"
+    assert message in done.stderr
+    assert contents(run) == before
+
+
+def test_a_byte_order_mark_is_ignored_and_a_number_of_many_digits_is_named(tmp_path: Path) -> None:
+    run, effect_id = waiting_run(tmp_path)
+    (run / "long.json").write_text("9" * 5000)
+    long = bridle("task:post", run, effect_id, "--status", "ok", "--value", "long.json", "--json")
+    assert long.error == "USAGE"
+    assert "has too many digits: 5000" in long.stderr
+    assert "sys." not in long.stderr
+    (run / "marked.json").write_bytes(b"\xef\xbb\xbf[1]")
+    assert bridle("task:post", run, effect_id, "--status", "ok", "--value", "marked.json").code == 0
+    reader = FileReader(run)
+    assert reader.result(reader.state().effects[effect_id]).value == [1]

@@ -97,12 +97,14 @@ def _check(args: Arguments) -> None:
 def _posted(args: Arguments, run: Path) -> Posted:
     status, now = args.required("--status"), iso(time.time_ns())
     metadata = _read_json(args, "--metadata", run)
+    if metadata is not _EMPTY and not isinstance(metadata, dict):
+        raise UsageError("--metadata must be a JSON object", remedy='Write it as {"name": "value"}.')
     return Posted(
         status,
         value=_value(args, run) if status == OK else None,
         error=_error(_read_json(args, "--error", run)) if status == ERROR else None,
-        started_at=args.text("--started-at") or now,
-        finished_at=args.text("--finished-at") or now,
+        started_at=_moment(args, "--started-at") or now,
+        finished_at=_moment(args, "--finished-at") or now,
         stdout=_output(args, "stdout", run),
         stderr=_output(args, "stderr", run),
         metadata=metadata if isinstance(metadata, dict) else None,
@@ -133,7 +135,25 @@ def _output(args: Arguments, name: str, run: Path) -> Output | None:
     ref, file = args.text(f"--{name}-ref"), args.text(f"--{name}-file")
     if file is not None:
         return Output(text=_read(file, f"--{name}-file", run).decode("utf-8", "surrogateescape"))
+    if ref is not None and (os.path.isabs(ref) or ".." in ref.split("/")):
+        raise UsageError(
+            f"--{name}-ref must be a path in the run's folder, got {ref!r}",
+            remedy=f"Store a file from elsewhere with --{name}-file.",
+        )
     return Output(ref=ref) if ref is not None else None
+
+
+def _moment(args: Arguments, name: str) -> str | None:
+    """Return a time as given; raise a UsageError for any other text."""
+    text = args.text(name)
+    if text:
+        from datetime import datetime
+
+        try:
+            datetime.fromisoformat(text)
+        except ValueError:
+            raise UsageError(f"{name} must be an ISO 8601 time, got {text!r}", remedy=f"Write {iso(0)}.") from None
+    return text
 
 
 def _read_json(args: Arguments, name: str, run: Path) -> object:
