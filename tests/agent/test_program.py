@@ -127,10 +127,19 @@ def test_the_default_tools_stay_when_an_answer_in_a_schema_is_asked_for(place: P
 
 def test_a_line_of_input_that_is_no_object_is_ignored(place: Place) -> None:
     message = {"type": "user", "message": {"role": "user", "content": "hi"}}
-    given = b'5\n"text"\nnull\ntrue\n[1, 2]\n' + json.dumps(message).encode() + b"\n1.5\n"
+    given = b'5\n"text"\nnull\ntrue\n[1, 2]\n1e999\n"\\ud800"\n' + json.dumps(message).encode() + b"\n1.5\n"
     done = place.run("-p", "--input-format", "stream-json", *STREAM, given=given)
     assert (done.returncode, done.stderr) == (0, b"")
     assert [json.loads(line)["type"] for line in done.stdout.splitlines()] == ["system", "assistant", "result"]
+
+
+def test_a_message_without_content_is_refused_in_words(place: Place) -> None:
+    given = json.dumps({"type": "user", "message": {"role": "user", "content": []}}).encode() + b"\n"
+    done = place.run("-p", "--input-format", "stream-json", *STREAM, given=given)
+    output = (done.stdout + done.stderr).decode()
+    said = "a list of at least one block"
+    assert (done.returncode, said in output, "ValueError" in output) == (1, True, False)
+    assert place.prompts() == []
 
 
 @pytest.mark.parametrize("is_trusted", [False, True])

@@ -48,6 +48,7 @@ def user(content: Any, **more: Any) -> bytes:
         (b"", None),
         (b" \t\r", None),
         *((line(value), None) for value in (5, 1.5, "text", True, None, [1, 2])),
+        *((data, None) for data in (b"1e999", b"-1e999", rb'"\ud800"', rb'["\ud800", 1e999]', b"9" * 400)),
     ],
 )
 def test_a_line_is_decoded(data: bytes, item: Item | None) -> None:
@@ -63,7 +64,10 @@ def test_a_line_is_decoded(data: bytes, item: Item | None) -> None:
         line({"type": "user", "message": {"role": "assistant", "content": "x"}}),
         user(None),
         user(7),
+        user([]),
         user(["text"]),
+        b"NaN",
+        rb'{"type": "user", "message": "\ud800"}',
         user([{"text": "no type"}]),
         line({"type": "control_request"}),
         line({"type": "control_request", "request_id": 1, "request": {}}),

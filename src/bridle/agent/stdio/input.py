@@ -44,7 +44,7 @@ def read_line(line: bytes) -> Item | None:
     try:
         value = msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
-        return Unreadable(f"{error}: {_excerpt(line)}")
+        return None if _is_json_but_no_object(line) else Unreadable(f"{error}: {_excerpt(line)}")
     if not isinstance(value, dict):
         return None
     decoded = msgspec.convert(value, _Line)
@@ -61,6 +61,20 @@ def read_line(line: bytes) -> Item | None:
             return None
 
 
+def _is_json_but_no_object(line: bytes) -> bool:
+    """Return whether a line that msgspec refuses is still JSON to ignore, such as `1e999` or a lone surrogate."""
+    import json  # late: such lines are rare
+
+    try:
+        return not isinstance(json.loads(line, parse_constant=_refuse_constant), dict)
+    except (RecursionError, ValueError):
+        return False
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
 def _prompt(line: _Line) -> Prompt | Unreadable:
     message = msgspec.convert(line.message, _Message) if isinstance(line.message, dict) else _Message(role="user")
     if message.role != "user":
@@ -69,9 +83,9 @@ def _prompt(line: _Line) -> Prompt | Unreadable:
     content = message.content
     if isinstance(content, str):
         return Prompt(content, uuid)
-    if isinstance(content, list) and all(isinstance(block, dict) and "type" in block for block in content):
+    if isinstance(content, list) and content and all(isinstance(block, dict) and "type" in block for block in content):
         return Prompt(content, uuid)
-    return Unreadable("the content of a user message must be a text or a list of blocks")
+    return Unreadable("the content of a user message must be a text or a list of at least one block")
 
 
 def _excerpt(line: bytes) -> str:
