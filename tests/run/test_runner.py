@@ -95,7 +95,7 @@ def test_continue(tmp_path: Path) -> None:
     first, second, third = (run_agent(installed, tmp_path, continue_session=True).finished for _ in range(3))
     resumed = f"--resume={SESSION}"
     assert [[flag in start["argv"] for flag in ("--continue", resumed)] for start in installed.starts] == [
-        [True, False],
+        [False, False],
         [False, True],
         [False, True],
     ]

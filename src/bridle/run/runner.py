@@ -342,9 +342,10 @@ class AgentRun:
         own = known.of(request.mode)
         if own is not None:
             return replace(request, resume=own)
-        if request.mode is Mode.SUMMARIZER or known == sessions.Sessions():
+        if request.mode is Mode.SUMMARIZER:
             return request
-        self._say(f"there is no {request.mode} session to continue here; starting a new one")
+        # `--continue` of the agent would take any session of the folder, also one of the user's own.
+        self._say(f"there is no {request.mode} session to continue in {request.workspace}; starting a new one")
         return replace(request, continue_session=False)
 
 

@@ -293,7 +293,10 @@ def test_continue_resumes_the_session_of_its_own_mode(tmp_path: Path) -> None:
     planner = Script().out(init("planner-1"), result(session="planner-1")).install(tmp_path / "a")
     coder = Script().out(init("coder-1"), result(session="coder-1")).install(tmp_path / "b")
     ask(planner, tmp_path, "--mode", "planner", "plan it")
-    assert "no coder session to continue here" in ask(coder, tmp_path, "--continue", "code it").stderr
+    assert (
+        f"no coder session to continue in {tmp_path}; starting a new one"
+        in ask(coder, tmp_path, "--continue", "code it").stderr
+    )
     code, document = ask_json(planner, tmp_path, "--mode", "planner", "--continue", "go on")
     assert (code, document["session_forked"]) == (0, False)
     sessions = [
@@ -301,6 +304,17 @@ def test_continue_resumes_the_session_of_its_own_mode(tmp_path: Path) -> None:
     ]
     assert sessions == [[], ["--resume=planner-1"]]
     assert not any(word.startswith(("--resume", "--continue")) for word in coder.starts[0]["argv"])
+
+
+@pytest.mark.parametrize("mode", ["planner", "coder"])
+def test_continue_takes_no_session_that_is_not_stored_for_its_folder(mode: str, tmp_path: Path) -> None:
+    agent = Script().out(init("root-1"), result(session="root-1")).install(tmp_path / "a")
+    (tmp_path / "repository" / "part").mkdir(parents=True)
+    assert ask(agent, tmp_path / "repository", "--mode", mode, "begin").returncode == 0
+    for folder in (tmp_path / "repository" / "part", tmp_path):
+        said = f"there is no {mode} session to continue in {folder}; starting a new one"
+        assert said in ask(agent, folder, "--mode", mode, "--continue", "go on").stderr
+    assert not any(word.startswith(("--resume", "--continue")) for start in agent.starts for word in start["argv"])
 
 
 def test_a_session_that_cannot_be_resumed_changes_nothing(tmp_path: Path) -> None:
