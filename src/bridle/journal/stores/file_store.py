@@ -91,6 +91,7 @@ class FileWriter:
         # If the last writer died, only the folder shows whether its entry was written, not the mark.
         view = None if is_after_a_crash else store.pop_view()
         self._view = view or View.of_position(store.place, trusts_mark=not is_after_a_crash)
+        self._check_newest()
         self.epoch = self._view.position.seq + 1
         self._last_id = ""
         self._output_digest: str | None = None
@@ -228,6 +229,12 @@ class FileWriter:
             state_file.write_snapshot(self._store.run, self.state, saved_at=iso(time.time_ns()), reason=reason)
         except DiskError:
             pass  # a cache, as the pack
+
+    def _check_newest(self) -> None:
+        """Read the newest entry if it was known from the pack: nothing is appended after an invalid one."""
+        position, unpacked = self._view.position, self._view.unpacked
+        if position.seq and not unpacked:
+            self._store.load(position.seq, position.ulid)
 
     def _with_harness(self, data: Mapping[str, object]) -> Mapping[str, object]:
         """Return the data with the run's harness in front, by the format."""
