@@ -307,3 +307,45 @@ def test_a_second_result_keeps_the_change_of_an_edit() -> None:
     edit = use("a", "Edit", file_path="f", old_string="was", new_string="is now")
     lines = plain(transcript_of(assistant_line(edit), user_line(result("a")), user_line(result("a"))))
     assert "+is now" in lines
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"type": "assistant", "message": "hi bare"},
+        {"type": "user", "message": "hi bare"},
+        {"type": "assistant", "message": None, "note": "hi bare"},
+        {"type": "user", "note": "hi bare"},
+        {"type": "assistant", "message": {"content": {"words": "hi bare"}}},
+        {"type": "result", "subtype": "success", "result": ["hi bare"]},
+        {"type": "result", "subtype": "success", "result": {"words": "hi bare"}},
+    ],
+)
+def test_a_message_or_result_of_another_shape_is_shown_as_sent(line: dict[str, Any]) -> None:
+    assert "hi bare" in plain(transcript_of(line), full=True, width=200)
+    assert f"unknown ({line['type']})" in plain(transcript_of(line))
+
+
+def test_a_message_with_no_blocks_shows_nothing() -> None:
+    assert plain(transcript_of(assistant_line())) == ""
+
+
+def test_two_calls_with_one_id_are_both_shown_and_answered_in_order() -> None:
+    first, second = use("a", "Bash", command="rm important"), use("a", "Bash", command="ls")
+    lines = plain(transcript_of(assistant_line(first), assistant_line(second), user_line(result("a", "removed"))))
+    assert "✓ Bash  rm important" in lines
+    assert "◌ Bash  ls" in lines
+    both = transcript_of(
+        assistant_line(first), assistant_line(second), user_line(result("a", "removed"), result("a", "listed"))
+    )
+    assert plain(both).index("removed") < plain(both).index("✓ Bash  ls") < plain(both).index("listed")
+
+
+def test_a_call_that_is_printed_twice_is_shown_once() -> None:
+    call = use("a", "Bash", command="ls")
+    assert plain(transcript_of(assistant_line(call), assistant_line(call))).count("Bash") == 1
+
+
+def test_a_fence_without_an_end_gets_none() -> None:
+    lines = plain(transcript_of(assistant_line(text("Look:```py\nx\n```\nafter"))))
+    assert lines.split() == ["●", "Look:```py", "x", "```", "after"]

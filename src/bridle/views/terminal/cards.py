@@ -122,7 +122,8 @@ class Cards:
                 yield from (
                     styled_line(piece, "code") for code in text.split("\n") for piece in split_cells(code, width)
                 )
-                yield styled_line("```", "dim")
+                if part.is_closed:
+                    yield styled_line("```", "dim")
             else:
                 yield from (styled_line(prose, "answer") for prose in wrap_text(text, width))
 

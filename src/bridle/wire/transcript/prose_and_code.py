@@ -20,6 +20,8 @@ class Code(Struct, frozen=True, tag="code"):
 
     text: str
     language: str = ""
+    is_closed: bool = True
+    """Whether the fence has an end; without one the block runs to the end of the text."""
 
 
 def split_code(text: str) -> tuple[Prose | Code, ...]:
@@ -39,7 +41,10 @@ def split_code(text: str) -> tuple[Prose | Code, ...]:
             fence, lines = "", []
         else:
             lines.append(line)
-    _add(parts, lines, language if fence else None)
+    if fence:
+        parts.append(Code("\n".join(lines), language, is_closed=False))
+    else:
+        _add(parts, lines, None)
     return tuple(parts)
 
 

@@ -41,16 +41,20 @@ class ToolCallItems:
         self._open: dict[str, JsonObject] = {}  # the input of calls whose result needs it
         self._tasks = todos.TaskList()
         self._call_of_task: dict[str, str] = {}
+        self._replaced: dict[str, list[int]] = {}  # calls under whose id another one began before their result
         self._rejected: set[str] = set()
         self._refused: set[str] = set()
 
     def use(self, block: ToolUse, event: Assistant, at: float | None) -> None:
         known = self._board.call(block.id)
+        text = self._clip(bytes(block.input).decode("utf-8", "replace"), INPUT_CHARACTERS)
+        is_other = known is not None and known.name != "" and (known.name, known.input) != (block.name, text.text)
         is_over = known is not None and known.name != "" and known.state is not State.RUNNING
-        place = self._board.call_again if is_over else self._board.call_in
+        if known is not None and is_other and not is_over:
+            self._replaced.setdefault(block.id, []).append(known.id)
+        place = self._board.call_again if is_over or is_other else self._board.call_in
         call = place(event.parent_tool_use_id, block.id, at)
         arguments = block.arguments
-        text = self._clip(bytes(block.input).decode("utf-8", "replace"), INPUT_CHARACTERS)
         if call.state is State.RUNNING and self._needs_input(block.name):
             self._open[call.call_id] = arguments
         detail = self._first_detail(block.name, arguments, call)
@@ -69,7 +73,7 @@ class ToolCallItems:
 
     def result(self, block: ToolResult, event: User, at: float | None, *, alone: bool) -> None:
         """Add a tool result; the event's details belong to it if it is the only result on its line."""
-        known = self._board.call(block.tool_use_id)
+        known = self._first_running(block.tool_use_id) or self._board.call(block.tool_use_id)
         call = known or self._board.call_in(event.parent_tool_use_id, block.tool_use_id, at)
         text = block.text
         needs_details = alone and self._needs_details(call, event)
@@ -175,6 +179,12 @@ class ToolCallItems:
         call = self._board.call(call_id)
         detail = call.detail if call is not None else None
         return isinstance(detail, SubAgent) and detail.prompt == self._clip(text, self._limit).text
+
+    def _first_running(self, call_id: str) -> Call | None:
+        """Return the oldest unfinished one of several calls with the same id: results come in the order of calls."""
+        items = (self._board.item(item_id) for item_id in self._replaced.get(call_id, ()))
+        running = (item for item in items if isinstance(item, Call) and item.state is State.RUNNING)
+        return next((call for call in running if not call.background), None)
 
     def _needs_input(self, name: str) -> bool:
         return name in FILE_TOOLS or name in TASK_TOOLS

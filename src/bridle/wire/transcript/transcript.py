@@ -15,10 +15,12 @@ from msgspec.structs import replace
 
 from bridle.wire.events.blocks import AnyBlock, Image, Text, Thinking, ToolResult, ToolUse, UnknownBlock, to_raw_text
 from bridle.wire.events.events import SYNTHETIC_MODEL, Assistant, Event, Message, Result, StreamEvent, User
+from bridle.wire.events.loose_json import from_json
 from bridle.wire.events.system import TaskProgress
 from bridle.wire.mask import Mask
 from bridle.wire.record.outcome import Ending
 from bridle.wire.record.refusals import INTERRUPTED_PREFIX
+from bridle.wire.record.result_texts import result_text
 from bridle.wire.transcript.clip import Clip
 from bridle.wire.transcript.cut_json import complete_json
 from bridle.wire.transcript.footer import footer_of
@@ -138,6 +140,9 @@ class Transcript:
     def _limited_blocks(self, event: Assistant | User, at: float | None) -> Iterator[AnyBlock]:
         """Yield the blocks of a message; of absurdly many the first ones, with an error for the rest."""
         blocks = event.message.blocks
+        if not blocks and event.raw and not _is_empty_message(from_json(event.raw)):
+            kind = "assistant" if isinstance(event, Assistant) else "user"
+            self._program.unknown(kind, event.raw.decode("utf-8", "replace"), event.parent_tool_use_id, at)
         yield from blocks[:SHOWN_BLOCKS]
         if len(blocks) > SHOWN_BLOCKS:
             more = f"{len(blocks) - SHOWN_BLOCKS} more blocks of one message were skipped"
@@ -222,6 +227,8 @@ class Transcript:
     def _result(self, event: Result, at: float | None) -> None:
         self._inferred.end_turn()
         footer = footer_of(event, self._clip, self._limit)
+        if event.result is not None and result_text(event.result) is None:
+            self._program.unknown("result", to_raw_text(event.result), None, at)
         is_shown = _text_hash(footer.text) in self._shown_texts
         if (event.terminal_reason or "").startswith("aborted"):
             self._calls.interrupted(thread=None)
@@ -236,6 +243,14 @@ class Transcript:
 
 def _speaker(event: Assistant) -> Speaker:
     return Speaker.PROGRAM if event.message.model == SYNTHETIC_MODEL else Speaker.AGENT
+
+
+def _is_empty_message(line: Any) -> bool:
+    """Return whether a line has a message that is well-formed and has no blocks."""
+    match line:
+        case {"message": {"content": []}}:
+            return True
+    return False
 
 
 def _first_text(event: User) -> str | None:
