@@ -107,8 +107,8 @@ def running(*argv: str) -> list[int]:
 
 
 def test_a_check_that_kills_its_parent_does_not_kill_the_run(here: Repository) -> None:
-    result = here.check("kill -9 $PPID; sleep 4323", "kill -9 $$", "kill -1 $$", "true")
-    assert [item["exit_code"] for item in result["results"]] == [137, 137, 129, 0]
+    result = here.check("kill -9 $PPID; sleep 4323", "kill -9 $$", "kill -15 $$", "true")
+    assert [item["exit_code"] for item in result["results"]] == [137, 137, 143, 0]
     assert running("sleep", "4323") == []
 
 
