@@ -112,8 +112,10 @@ def test_an_interruption_during_a_command_leaves_no_process_and_keeps_the_log(
             asking.wait()
         assert asking.returncode == 130
         assert sleeper.left(set_up) == []
-        assert stderr.decode().splitlines()[-1] == "bridle: interrupted"
         [log] = (set_up.workspace / ".ralph" / "logs" / "claude").glob("*.ndjson")
+        lines = stderr.decode().splitlines()
+        assert [line for line in lines if "interrupted" in line] == [f"bridle: interrupted; log: {log}"]
+        assert lines[-1].startswith("bridle: it cost 0.0")
         assert '"tool_use"' in log.read_text("utf-8")
         meta = json.loads(log.with_suffix(".meta.json").read_text("utf-8"))
         assert meta["interrupted"] is True

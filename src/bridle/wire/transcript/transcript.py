@@ -140,7 +140,7 @@ class Transcript:
     def _limited_blocks(self, event: Assistant | User, at: float | None) -> Iterator[AnyBlock]:
         """Yield the blocks of a message; of absurdly many the first ones, with an error for the rest."""
         blocks = event.message.blocks
-        if not blocks and event.raw and not _is_empty_message(from_json(event.raw)):
+        if not blocks and event.raw and _has_odd_message(from_json(event.raw)):
             kind = "assistant" if isinstance(event, Assistant) else "user"
             self._program.unknown(kind, event.raw.decode("utf-8", "replace"), event.parent_tool_use_id, at)
         yield from blocks[:SHOWN_BLOCKS]
@@ -245,10 +245,12 @@ def _speaker(event: Assistant) -> Speaker:
     return Speaker.PROGRAM if event.message.model == SYNTHETIC_MODEL else Speaker.AGENT
 
 
-def _is_empty_message(line: Any) -> bool:
-    """Return whether a line has a message that is well-formed and has no blocks."""
+def _has_odd_message(line: Any) -> bool:
+    """Return whether a line is a message in a form that is not known; lines of other dialects are read elsewhere."""
     match line:
         case {"message": {"content": []}}:
+            return False
+        case {"type": "assistant" | "user"}:
             return True
     return False
 
