@@ -11,7 +11,8 @@ import pytest
 from bridle.errors import DiskError
 from bridle.run.log_meta import EndMeta, LogMeta, StartMeta, mark_lost, read_meta, sidecar_path, write_meta
 from bridle.wire.record.error_category import Category
-from bridle.wire.record.outcome import Ending, Policy, Rules
+from bridle.wire.record.outcome import Ending, Rules
+from bridle.wire.record.policy import Policy
 
 START = StartMeta(
     agent="codex",

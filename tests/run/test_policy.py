@@ -18,7 +18,8 @@ from bridle.run.policy import (
     start_error,
 )
 from bridle.run.request import Request
-from bridle.wire.record.outcome import Ending, Policy, Rules, judge
+from bridle.wire.record.outcome import Ending, Rules, judge
+from bridle.wire.record.policy import Policy
 from bridle.wire.record.record import Chunk, Failure, Record
 
 

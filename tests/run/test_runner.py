@@ -19,7 +19,7 @@ from bridle.run.watchdog import Watchdog
 from bridle.wire.events.events import Assistant, Event, Result
 from bridle.wire.events.system import Init
 from bridle.wire.record.error_category import Category
-from bridle.wire.record.outcome import Policy
+from bridle.wire.record.policy import Policy
 from tests.run.fixtures.agent_runs import limits, logs_of, meta_of, run_agent
 from tests.run.fixtures.fake_agent import (
     HANG_SECONDS,

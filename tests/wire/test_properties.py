@@ -13,7 +13,8 @@ from bridle.wire.events.blocks import KNOWN_BLOCKS
 from bridle.wire.events.decode import Decoder, decode_stream
 from bridle.wire.events.events import Event, Skipped
 from bridle.wire.events.system import SYSTEM_KINDS
-from bridle.wire.record.outcome import Ending, Policy, Rules, judge
+from bridle.wire.record.outcome import Ending, Rules, judge
+from bridle.wire.record.policy import Policy
 from bridle.wire.record.recorder import Recorder
 from bridle.wire.record.report import report_document, report_json
 

@@ -14,7 +14,8 @@ from bridle.ground import clock, disk
 from bridle.ground.json_fields import JsonFields
 from bridle.wire.events.loose_json import without_surrogates
 from bridle.wire.record.error_category import Category
-from bridle.wire.record.outcome import STDERR_TAIL_BYTES, Ending, Policy, Rules, is_cut_short
+from bridle.wire.record.outcome import STDERR_TAIL_BYTES, Ending, Rules, is_cut_short
+from bridle.wire.record.policy import Policy
 from bridle.wire.record.record import Record
 
 LOG_SUFFIX = ".ndjson"

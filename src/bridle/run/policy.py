@@ -11,7 +11,8 @@ from bridle.run.command import CLAUDE_LIKE, KEY_VARIABLE
 from bridle.run.locate import program_not_found
 from bridle.run.request import Request
 from bridle.wire.record.error_category import NO_DETAIL, Category
-from bridle.wire.record.outcome import Ending, Outcome, Policy, Rules
+from bridle.wire.record.outcome import Ending, Outcome, Rules
+from bridle.wire.record.policy import Policy
 from bridle.wire.record.record import Record
 
 

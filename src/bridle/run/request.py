@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from bridle.wire.record.outcome import Policy
+from bridle.wire.record.policy import Policy
 
 
 class Mode(StrEnum):

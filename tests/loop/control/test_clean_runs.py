@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.engine.drive.driver import LOCK_FILE
+from bridle.engine.drive.driver_lock import LOCK_FILE
 from bridle.ground import ids
 from bridle.ground.lock import FileLock
 from bridle.journal.stores.create import NewRun, create_run

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from bridle.wire.record.outcome import Ending, Policy, Rules
+from bridle.wire.record.outcome import Ending, Rules
+from bridle.wire.record.policy import Policy
 from tests.parse_cases import differences
 from tests.wire.fixtures.stream_lines import (
     SESSION,

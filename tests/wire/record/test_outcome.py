@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from bridle.wire.record.outcome import NO_RESULT, OPEN_TURN, Ending, Policy, Rules
+from bridle.wire.record.outcome import NO_RESULT, OPEN_TURN, Ending, Rules
+from bridle.wire.record.policy import Policy
 from tests.wire.fixtures import dialect_recordings
 from tests.wire.fixtures.stream_lines import (
     Line,

@@ -1,32 +1,29 @@
-"""What the commands of the loop share: finding a run, creating it, driving it, printing its receipt."""
+"""What the commands that drive a run of the loop share: creating it, driving it to its receipt."""
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from bridle.cli import exit_codes
 from bridle.cli.user_interface import notify
+from bridle.cli.user_interface.print_receipt import print_receipt
 from bridle.cli.user_interface.run_display import display_for
-from bridle.cli.user_interface.terminal import chosen_run, is_terminal, say, until_signalled
+from bridle.cli.user_interface.terminal import say, until_signalled
 from bridle.engine.iterate.iteration_report import COMPLETED
 from bridle.errors import AgentError
 from bridle.ground.home import bridle_home
 from bridle.ground.threads import in_thread
 from bridle.journal.format import layout
 from bridle.journal.stores.file_store import FileStore
-from bridle.journal.stores.find_run import LAST, runs_folder
+from bridle.journal.stores.find_run import runs_folder
 from bridle.loop.control.current_state import read_receipt
 from bridle.loop.control.runs import RunEnd, RunRequest, RunStatus, create, drive_loop_run
 from bridle.loop.plan.tick_boxes import tick
-from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED
 from bridle.loop.run_inputs import read_inputs
 from bridle.loop.settings.bridle_toml import load_settings
@@ -37,14 +34,6 @@ from bridle.run.command import build_command
 from bridle.run.locate import find_program
 from bridle.run.request import Auth, Permission, Request
 from bridle.run.sandbox import detect_sandbox
-from bridle.views.terminal import receipt as receipts
-from bridle.wire.events.surrogates import replace_surrogates
-
-
-def find_loop_run(argument: str | None) -> Path:
-    """Return the folder of the run that the user named, or of the last one."""
-    return chosen_run(argument or LAST, None)
-
 
 RESUME = "bridle resume"
 EXIT_CODES = {
@@ -142,39 +131,14 @@ async def drive_to_receipt(
     receipt = end.receipt
     if settings.tick and inputs.plan.path is not None:
         tick(Path(inputs.plan.path), [task.title for task in receipt.tasks if task.verdict in VERIFIED])
-    show(receipt if resume is None else msgspec.structs.replace(receipt, resume=resume), end.reason, as_json=as_json)
+    print_receipt(
+        receipt if resume is None else msgspec.structs.replace(receipt, resume=resume), end.reason, as_json=as_json
+    )
     if addresses and end.status is not RunStatus.INTERRUPTED:
         await notify.send(addresses, receipt, end.reason, say)
     return EXIT_CODES[end.status]
 
 
-def show(receipt: Receipt, reason: str, *, as_json: bool) -> None:
-    if as_json:
-        print(_as_json(receipt.as_json()))
-        return
-    if is_terminal(sys.stdout):
-        _print_coloured(receipt, reason)
-        return
-    for line in receipts.plain_lines(receipt, reason):
-        print(line)
-
-
-def _as_json(document: dict[str, Any]) -> str:
-    """Return the document as JSON, with U+FFFD where it contains file names that are not UTF-8."""
-    return replace_surrogates(json.dumps(document, ensure_ascii=False))
-
-
 def _runs_of(repository: Path, environment: Mapping[str, str]) -> Path:
     """Return the folder of a repository's runs, whatever the current folder is."""
     return runs_folder(None, {layout.RUNS_FOLDER_VARIABLE: str(repository / layout.RUNS_FOLDER), **environment})
-
-
-def _print_coloured(receipt: Receipt, reason: str) -> None:
-    from rich.console import Console
-
-    from bridle.views.terminal.rich_text import to_rich_text
-    from bridle.views.terminal.styled_lines import BLANK
-
-    console = Console(highlight=False, markup=False, emoji=False)
-    # Let the terminal wrap long lines, so that a command in them can be copied.
-    console.print(to_rich_text([BLANK, *receipts.styled_lines(receipt, reason, width=console.width)]), soft_wrap=True)

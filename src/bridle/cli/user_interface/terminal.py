@@ -69,6 +69,13 @@ def chosen_run(argument: str, runs_dir: str | None) -> Path:
     return choose_run(argument, runs_here(runs_dir))
 
 
+def find_loop_run(argument: str | None) -> Path:
+    """Return the folder of the run that the user named, or of the last one."""
+    from bridle.journal.stores.find_run import LAST
+
+    return chosen_run(argument or LAST, None)
+
+
 def shown_run(run: Path) -> str:
     """Return how to name a run in a command: its id if that is enough, else its folder."""
     import shlex

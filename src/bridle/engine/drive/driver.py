@@ -21,6 +21,7 @@ from bridle.engine.drive.agent_request import AgentDefaults
 from bridle.engine.drive.agent_worktrees import AgentWorktrees
 from bridle.engine.drive.command_performer import KINDS as COMMAND_KINDS
 from bridle.engine.drive.command_performer import CommandPerformer
+from bridle.engine.drive.driver_lock import LOCK_FILE
 from bridle.engine.drive.performer import Performer, Say
 from bridle.engine.drive.running_effects import RunningEffects
 from bridle.engine.entries import effect_attempts
@@ -39,8 +40,6 @@ from bridle.ground.threads import in_thread, wait_uncancelled
 from bridle.journal.format.state import State
 from bridle.journal.stores.store import Store
 from bridle.wire.mask import Mask, secret_values
-
-LOCK_FILE = "bridle-drive.lock"
 
 # Enough for a driver that is about to exit.
 LOCK_SECONDS = 2.0
@@ -375,12 +374,6 @@ async def drive(
 ) -> DriveResult:
     """Drive a run, for programs that use Bridle as a library; `more` are the other arguments of `Driver`."""
     return await Driver(open_store, folder, hooks, options or DriveOptions(), **more).drive()
-
-
-def find_driver(folder: Path) -> Holder | None:
-    """Return the process that drives a run; None without one, or while the children of a killed one are stopped."""
-    holder = FileLock.holder_of(folder / LOCK_FILE)
-    return holder if holder is not None and census.is_alive(holder.pid) else None
 
 
 def _last_sleep_request(state: State) -> datetime | None:

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from bridle.engine.drive.driver import LOCK_FILE as DRIVER_LOCK
+from bridle.engine.drive.driver_lock import LOCK_FILE as DRIVER_LOCK
 from bridle.errors import DiskError, LockHeld
 from bridle.ground.lock import FileLock
 from bridle.journal.format import layout

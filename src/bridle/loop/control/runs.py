@@ -10,7 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from bridle.engine.drive.driver import LIMIT, UNUSABLE, DriveOptions, Driver, DriveResult, find_driver
+from bridle.engine.drive.driver import LIMIT, UNUSABLE, DriveOptions, Driver, DriveResult
+from bridle.engine.drive.driver_lock import find_driver
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.errors import UsageError
 from bridle.ground import clock, ids

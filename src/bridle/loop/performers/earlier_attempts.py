@@ -9,6 +9,7 @@ import os
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bridle.errors import DiskError
 from bridle.ground import ids
@@ -16,10 +17,10 @@ from bridle.journal.format.entries import Effect
 from bridle.journal.stores.store import Store
 from bridle.loop import effects
 from bridle.loop.process.task_state import Usage
-from bridle.run.log_meta import LOG_SUFFIX, read_meta
-from bridle.run.logs import FOLDER
-from bridle.run.recover import LoggedRun, read_log
 from bridle.run.request import Mode, Request
+
+if TYPE_CHECKING:
+    from bridle.run.recover import LoggedRun
 
 SUMMARY_TASK = "summarize"
 """The name of summaries in their logs."""
@@ -131,8 +132,12 @@ def _usage(log: LoggedRun) -> Usage:
 
 def _logs_of(purpose: _Purpose, workspaces: Sequence[Path], but: Path | None = None) -> Iterator[LoggedRun]:
     """Yield the logs with that purpose; those that cannot be read only an agent can have made."""
+    from bridle.run.log_meta import LOG_SUFFIX, read_meta  # most runs have no such logs
+    from bridle.run.logs import FOLDER
+    from bridle.run.recover import read_log
+
     name = f"{purpose.mode}-{ids.safe_name(purpose.task)}"
-    for path in (path for workspace in workspaces for path in _logs(workspace / FOLDER, name)):
+    for path in (path for workspace in workspaces for path in _files(workspace / FOLDER, name, LOG_SUFFIX)):
         try:
             if path != but and read_meta(path).purpose == purpose.text:
                 yield read_log(path)
@@ -140,15 +145,15 @@ def _logs_of(purpose: _Purpose, workspaces: Sequence[Path], but: Path | None = N
             continue
 
 
-def _logs(folder: Path, name: str) -> list[Path]:
-    """Return the logs with that name after the time of their start, which may be wrong: a clock can be set."""
+def _files(folder: Path, name: str, suffix: str) -> list[Path]:
+    """Return the files with that name after the time of their start, which may be wrong: a clock can be set."""
     try:
         with os.scandir(folder) as entries:
             names = [
                 entry.name
                 for entry in entries
                 if entry.name.partition("Z-")[2].startswith(name)
-                and entry.name.endswith(LOG_SUFFIX)
+                and entry.name.endswith(suffix)
                 and entry.is_file(follow_symlinks=False)
             ]
     except OSError:

@@ -7,11 +7,11 @@ result and text fails, and so does one with a refused permission.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from bridle.wire.events.events import STREAM_ENDED
 from bridle.wire.record.error_category import NO_DETAIL, Category, stream_error, truncate_error
 from bridle.wire.record.heuristics import find_heuristic_warning
+from bridle.wire.record.policy import Policy
 from bridle.wire.record.record import Record
 
 INTERRUPTED_SUBTYPE = "error_during_execution"
@@ -23,13 +23,6 @@ NO_EXIT_CODE = -1  # of a run that timed out, or whose program was not found
 # The end of a long stderr explains a failure. Live runs and logs read later keep the same part of it.
 STDERR_TAIL_BYTES = 64 * 1024
 _STDERR_LIMIT_CHARACTERS = 2000  # of stderr in a warning; the whole of it is in its own log
-
-
-class Policy(StrEnum):
-    """The rules by which a run counts as failed."""
-
-    HARNESS = "harness"
-    LENIENT = "lenient"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.engine.drive.driver import LOCK_FILE
+from bridle.engine.drive.driver_lock import LOCK_FILE
 from bridle.ground.lock import FileLock
 from bridle.loop.control.clean_runs import REMOVED_PREFIX
 from tests.fixtures.bridle_program import BRIDLE, LIMIT_SECONDS

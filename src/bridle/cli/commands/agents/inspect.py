@@ -14,7 +14,8 @@ import click
 from bridle.errors import DiskError, UsageError
 from bridle.run.log_meta import LogMeta, read_meta, read_stderr_end
 from bridle.wire.dialects.dialect_table import AGENTS, DEFAULT_AGENT, decoder_for
-from bridle.wire.record.outcome import Outcome, Policy, judge
+from bridle.wire.record.outcome import Outcome, judge
+from bridle.wire.record.policy import Policy
 from bridle.wire.record.record import Record
 from bridle.wire.record.recorder import Recorder
 from bridle.wire.record.report import report_document, report_json

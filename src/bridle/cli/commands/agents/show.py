@@ -165,7 +165,7 @@ def _follow_run(find: Callable[[], NamedLogs], options: _Options) -> None:
     """Show the logs of a run one after the other, also those that begin while it is driven."""
     import time
 
-    from bridle.engine.drive.driver import find_driver
+    from bridle.engine.drive.driver_lock import find_driver
     from bridle.views.log_chunks import POLL_SECONDS
 
     shown: set[Path] = set()

@@ -19,6 +19,7 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, **flags: Any) -> 
     import asyncio
 
     from bridle.cli.user_interface import loop_runs
+    from bridle.cli.user_interface.terminal import find_loop_run
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop import user_messages
     from bridle.loop.control.pauses import end_pause
@@ -26,7 +27,7 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, **flags: Any) -> 
     from bridle.loop.settings.bridle_toml import read_flags
 
     limits = read_flags(flags)
-    folder = loop_runs.find_loop_run(run)
+    folder = find_loop_run(run)
     store = FileStore(folder)
     if limits:
         user_messages.send(store, user_messages.LIMITS, limits)

@@ -15,7 +15,7 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
     import asyncio
 
     from bridle.cli.user_interface import loop_runs
-    from bridle.cli.user_interface.terminal import print_document, say
+    from bridle.cli.user_interface.terminal import find_loop_run, print_document, say
     from bridle.errors import UsageError
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop import user_messages
@@ -24,7 +24,7 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
     from bridle.loop.effect_results import PauseResult
     from bridle.loop.process.task_state import ACCEPTED
 
-    folder = loop_runs.find_loop_run(run)
+    folder = find_loop_run(run)
     tasks = read_receipt(folder).tasks
     exact = [entry for entry in tasks if entry.title == task]
     matching = exact or [entry for entry in tasks if task.lower() in entry.title.lower()]

@@ -12,12 +12,13 @@ def command(*, run: str | None, as_json: bool) -> int:
     """Show the receipt of RUN (default: the last run) as it is now. Changes nothing."""
     import msgspec
 
-    from bridle.cli.user_interface import loop_runs
-    from bridle.engine.drive.driver import find_driver
+    from bridle.cli.user_interface.print_receipt import print_receipt
+    from bridle.cli.user_interface.terminal import find_loop_run
+    from bridle.engine.drive.driver_lock import find_driver
     from bridle.loop.control.current_state import read_receipt
     from bridle.loop.process.receipt import DriverProcess
 
-    folder = loop_runs.find_loop_run(run)
+    folder = find_loop_run(run)
     driver = find_driver(folder)
     receipt = read_receipt(folder)
     reason = receipt.stopped or ""
@@ -25,5 +26,5 @@ def command(*, run: str | None, as_json: bool) -> int:
         process = DriverProcess(pid=driver.pid, since=driver.since)
         receipt = msgspec.structs.replace(receipt, driver=process, stopped=None)
         reason = f"running, process {driver.pid}"
-    loop_runs.show(receipt, reason, as_json=as_json)
+    print_receipt(receipt, reason, as_json=as_json)
     return 0
