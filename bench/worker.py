@@ -182,8 +182,9 @@ def sdk_transport(path: Path) -> Work:
 
 def side_by_side_100(path: Path) -> Work:
     """A hundred whole runs at the same time; the count is of all their events."""
+    from bridle.run.finished import Finished
     from bridle.run.request import Request
-    from bridle.run.runner import Finished, run
+    from bridle.run.runner import run
 
     async def all_of_them(folder: Path) -> int:
         async def one(number: int) -> Finished:

@@ -152,6 +152,16 @@ def test_a_project_that_is_trusted_may_skip_permissions(place: Place, is_trusted
     assert (b"BRIDLE_TRUST_PROJECT=1" in done.stderr) is not is_trusted
 
 
+@pytest.mark.parametrize("flag", ["--dangerously-skip-permissions", "--permission-mode bypassPermissions", ""])
+def test_a_refused_bypass_names_the_flag_or_the_file_that_the_user_gave(place: Place, flag: str) -> None:
+    local = place.workspace / ".claude" / "settings.local.json"
+    local.parent.mkdir()
+    local.write_text("{}" if flag else '{"dangerouslySkipPermissions": true}')
+    done = place.run("-p", "hi", *STREAM, *flag.split(), IS_SANDBOX="")
+    refused = f"{flag or f'dangerouslySkipPermissions in {local}'} cannot be used with root/sudo privileges"
+    assert (done.returncode, refused in done.stderr.decode()) == ((1, True) if os.geteuid() == 0 else (0, False))
+
+
 def test_without_credentials_the_answer_names_a_way_that_works(place: Place) -> None:
     done = place.run("-p", "hi", ANTHROPIC_API_KEY="")
     advice = "Not logged in · Run bridle-agent auth login, or set ANTHROPIC_API_KEY"

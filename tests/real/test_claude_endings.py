@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from bridle.run.finished import Finished
 from bridle.run.request import Limits, Request
-from bridle.run.runner import Finished, run
+from bridle.run.runner import run
 from bridle.run.watchdog import Watchdog
 from tests.fixtures.bridle_program import BRIDLE
 from tests.real.fixtures.claude_on_stage import (

@@ -18,7 +18,7 @@ ASKING = ("--permission-mode", "default")
 SCHEMA = {"type": "object", "required": ["summary"]}
 LONG = "x" * (PROMPT_ARGUMENT_LIMIT_BYTES + 1)
 TOKEN = "ANTHROPIC_AUTH_TOKEN"
-UNUSED = "login (ANTHROPIC_API_KEY is set but not used, because auth is not key)"
+UNUSED = "login (ANTHROPIC_API_KEY is set but not used; --auth key uses it)"
 
 
 def command(agent: str = "claude", prompt: str = "hi", *, inherited: Mapping[str, str] = {}, **fields: Any) -> Command:

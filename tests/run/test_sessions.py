@@ -45,7 +45,7 @@ def test_the_session_file_has_exactly_the_fields_of_its_format(tmp_path: Path) -
         "updated_at": "2026-11-15T02:46:55.123Z",
     }
     known = sessions.read(tmp_path)
-    assert [known.of(mode) for mode in Mode] == ["p-1", "c-1", None]
+    assert [known.of(mode) for mode in Mode] == ["p-1", "c-1", "s-1"]
 
 
 def test_a_run_remembers_its_session_by_mode_and_its_cost(tmp_path: Path) -> None:

@@ -42,3 +42,9 @@ def test_white_space_around_a_value_is_no_part_of_the_secret(value: str) -> None
 def test_secret_values_are_chosen_by_the_names_of_variables() -> None:
     environment = {"API_KEY": "one", "my_token": "two", "DB_PASSWORD": "three", "A_SECRET_B": "four", "HOME": "/root"}
     assert secret_values(environment) == ["one", "two", "three", "four"]
+
+
+def test_a_field_keeps_its_name_although_a_variable_has_it_as_its_value() -> None:
+    mask = Mask(["summary", "hunter2x"])
+    value = {"summary": "a summary", "rows": [{"hunter2x": "hunter2x"}], "sk-ant-api03-AAAABBBBCCCCDDDD": 1}
+    assert mask.apply_to_json(value) == {"summary": "a ***", "rows": [{"hunter2x": "***"}], "***": 1}

@@ -269,7 +269,8 @@ class Attempt:
     def _check_schema(self, schema: Schema) -> None:
         complaint = schema.complaint(self.record)
         if complaint is not None:
-            self.fault = f"{complaint}, after {self.corrections} corrections"
+            times = "1 correction" if self.corrections == 1 else f"{self.corrections} corrections"
+            self.fault = f"{complaint}, after {times}"
             self.fault_category = Category.PARSE
             if self.record.permission_denials:  # probably the cause
                 self.fault += f"; permission was refused for {', '.join(sorted(set(self.record.denied_tools)))}"

@@ -250,7 +250,7 @@ def _choose_auth(request: Request, environment: dict[str, str]) -> tuple[dict[st
     if request.auth is Auth.KEY or (request.auth is Auth.AUTO and is_meant):
         return environment, KEY_VARIABLE
     environment[KEY_VARIABLE] = ""  # empty counts as unset, and keeps a project's .env from setting it
-    return environment, f"{login} ({KEY_VARIABLE} is set but not used, because auth is not key)"
+    return environment, f"{login} ({KEY_VARIABLE} is set but not used; --auth key uses it)"
 
 
 def _is_loopback(url: str | None) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from bridle.errors import AgentError, DiskError, LockHeld, ProcessError, UsageError
@@ -17,21 +17,22 @@ from bridle.ground.lock import FileLock, Holder
 from bridle.run import budget as budgets
 from bridle.run import logs, sessions
 from bridle.run.attempt import Attempt
+from bridle.run.attempt_meta import close_log, start_meta
 from bridle.run.budget import Budget, Cost
 from bridle.run.command import CLAUDE_LIKE, Command, build_command
 from bridle.run.direnv import workspace_variables
+from bridle.run.finished import Attempted, Finished
 from bridle.run.locate import Program, find_program
-from bridle.run.log_meta import EndMeta, StartMeta, write_meta
+from bridle.run.log_meta import write_meta
 from bridle.run.policy import deserves_retry, login_error, rules_of, start_error
 from bridle.run.recover import lock_note, recover_killed_run
-from bridle.run.request import Mode, Permission, Request
+from bridle.run.request import Permission, Request
 from bridle.run.sandbox import detect_sandbox
 from bridle.run.structured import Schema
-from bridle.run.watchdog import Watchdog
 from bridle.wire.events.events import Event
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.outcome import Ending, Outcome, judge, session_to_resume
-from bridle.wire.record.record import Record, Tally
+from bridle.wire.record.record import Record
 
 LOCK_FILE = "workspace.lock"
 # The keeper kills the agents of a killed Bridle after a second; on a loaded machine that takes longer.
@@ -39,61 +40,6 @@ KEEPER_SECONDS = 10.0
 # Of the reason of a crash, in one line; the log has all of it.
 REASON_CHARACTERS = 200
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Attempted:
-    """What an attempt used that was retried."""
-
-    cost: Cost
-    tokens: Tally
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """The result of one agent run."""
-
-    record: Record
-    outcome: Outcome
-    cost: Cost
-    attempts: int
-    duration_seconds: float
-    log_path: Path | None = None
-    stderr_path: Path | None = None
-    killed_after_result: bool = False
-    limit: Watchdog | None = None
-    """The limit that ended it, if any."""
-    program: str | None = None
-    auth: str | None = None
-    corrections: int = 0
-    retried: tuple[Attempted, ...] = ()
-    """The attempts before the last one."""
-    cwd_differs: str | None = None
-    """The working folder that the agent reported, where it is not that of the request."""
-    unusable: AgentError | None = None
-    """Set when the agent cannot be used at all: not found, or not logged in."""
-
-    @property
-    def known_cost_usd(self) -> float:
-        """The known cost of all attempts."""
-        return round(sum(cost.usd or 0.0 for cost in self._costs), 6)
-
-    @property
-    def total_cost_usd(self) -> float | None:
-        """The cost of all attempts; None where that of one is not known."""
-        return None if any(cost.usd is None for cost in self._costs) else self.known_cost_usd
-
-    @property
-    def total_tokens(self) -> Tally:
-        """The tokens of all attempts, counted from messages where there is no result."""
-        total = Tally()
-        for tokens in (self.record.tokens, *(attempted.tokens for attempted in self.retried)):
-            total.add(tokens)
-        return total
-
-    @property
-    def _costs(self) -> list[Cost]:
-        return [self.cost, *(attempted.cost for attempted in self.retried)]
 
 
 class AgentRun:
@@ -214,7 +160,7 @@ class AgentRun:
         self, attempt: Attempt, program: Program, number: int, expected: str | None
     ) -> AsyncGenerator[list[Event], None]:
         """Run one attempt; write the file beside its log before, after, and at an interruption."""
-        start = _start_meta(attempt, program, number, expected=expected, inherited=self._environment)
+        start = start_meta(attempt, program, number, expected=expected, inherited=self._environment)
         more: dict[str, object] = {}
         try:
             write_meta(attempt.log.meta_path, start)
@@ -234,7 +180,7 @@ class AgentRun:
             self._say(f"interrupted; log: {attempt.log.path}")
             raise
         finally:
-            _close_log(attempt, start, more)
+            close_log(attempt, start, more)
 
     def _remember_session(self, attempt: Attempt, expected: str | None) -> None:
         """Write the session to continue next. A full disk is a fault of the run."""
@@ -292,6 +238,7 @@ class AgentRun:
             program=program.path,
             auth=command.auth,
             corrections=attempt.corrections,
+            session_id=session_to_resume(record, attempt.ending(expected)),
             retried=tuple(self._retried),
             cwd_differs=_other_folder(record.cwd, request.cwd),
             unusable=login_error(request, record, outcome, command.auth),
@@ -342,8 +289,6 @@ class AgentRun:
         own = known.of(request.mode)
         if own is not None:
             return replace(request, resume=own)
-        if request.mode is Mode.SUMMARIZER:
-            return request
         # `--continue` of the agent would take any session of the folder, also one of the user's own.
         self._say(f"there is no {request.mode} session to continue in {request.workspace}; starting a new one")
         return replace(request, continue_session=False)
@@ -368,69 +313,6 @@ def _check(request: Request) -> None:
         raise UsageError("the prompt is empty", remedy="Give the agent a task.")
     if request.resume is not None:
         ids.check_id(request.resume, what="session id")
-
-
-def _start_meta(
-    attempt: Attempt, program: Program, number: int, *, expected: str | None, inherited: Mapping[str, str]
-) -> StartMeta:
-    """`inherited` is Bridle's own environment."""
-    request, command = attempt.request, attempt.command
-    return StartMeta(
-        agent=request.agent,
-        program=program.path,
-        program_found=program.found,
-        argv=list(command.argv),
-        cwd=str(request.cwd),
-        mode=request.mode,
-        task=request.task,
-        purpose=request.purpose,
-        model=request.model,
-        driver=request.driver,
-        driver_seconds=round(request.driver_seconds, 3),
-        attempt=number,
-        auth=command.auth,
-        permission_mode=request.permission,
-        permissions_bypassed=request.permission is Permission.BYPASS,
-        sandbox=detect_sandbox(inherited),
-        policy=request.policy,
-        hang_heuristic=request.hang_heuristic,
-        background_heuristic=rules_of(request, command.environment).background_heuristic,
-        denials_fail=request.denials_fail,
-        expected_session=expected,
-        started=clock.iso(clock.now()),
-        pid=os.getpid(),
-    )
-
-
-def _end_meta(attempt: Attempt) -> EndMeta:
-    record = attempt.record
-    return EndMeta(
-        ended=clock.iso(clock.now()),
-        seconds=round(attempt.seconds, 3),
-        exit_code=attempt.exit_code,
-        timed_out=attempt.timed_out,
-        ended_by_us=attempt.ended_by_us,
-        killed_after_result=attempt.killed_after_result,
-        limit=attempt.limit,
-        limit_seconds=attempt.limit_seconds or None,
-        fault=attempt.fault,
-        fault_category=attempt.fault_category,
-        corrections=attempt.corrections,
-        agent_version=record.version,
-        session_id=record.session_id,
-        reported_permission_mode=record.permission_mode,
-    )
-
-
-def _close_log(attempt: Attempt, start: StartMeta, more: Mapping[str, object]) -> None:
-    """Finish and close the log; where the disk is full, that is a fault of the run and not an exception."""
-    try:
-        try:
-            write_meta(attempt.log.meta_path, start, _end_meta(attempt), **more)
-        finally:
-            attempt.log.close()
-    except DiskError as error:
-        attempt.fault = attempt.fault or f"the log could not be written: {error.message}"
 
 
 def _unwritten(error: DiskError) -> str:

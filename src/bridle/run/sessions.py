@@ -1,8 +1,12 @@
-"""The session file: the last session of each mode in this workspace, with the fields of the seed format."""
+"""The last session of each mode in this workspace.
+
+Those of planner and coder are in the file of the seed format, which has no field for a summarizer: that one has its own
+file.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -11,48 +15,57 @@ from bridle.ground import clock, disk
 from bridle.run.logs import STATE_FOLDER, private_folder
 from bridle.run.request import Mode
 
-_FIELDS = {Mode.PLANNER: "planner_session_id", Mode.CODER: "coder_session_id"}
-
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """The last session of each mode that has sessions."""
+    """The last session of each mode."""
 
     planner: str | None = None
     coder: str | None = None
+    summarizer: str | None = None
 
     def of(self, mode: Mode) -> str | None:
-        """Return the last session of a mode; a summarizer has none."""
-        return {Mode.PLANNER: self.planner, Mode.CODER: self.coder}.get(mode)
+        """Return the last session of a mode."""
+        return {Mode.PLANNER: self.planner, Mode.CODER: self.coder, Mode.SUMMARIZER: self.summarizer}[mode]
 
 
 def session_file(workspace: Path) -> Path:
     return workspace / STATE_FOLDER / "claude-session.json"
 
 
+def summarizer_file(workspace: Path) -> Path:
+    return workspace / STATE_FOLDER / "summarizer-session.json"
+
+
 def read(workspace: Path) -> Sessions:
-    path = session_file(workspace)
-    value = disk.read_json(path)
-    if value is None:
-        return Sessions()
-    if not isinstance(value, dict):
-        raise DiskError(f"{path} must hold a JSON object", remedy="Repair it, or delete it to start new sessions.")
-    planner, coder = (_id(value.get(name), path) for name in _FIELDS.values())
-    return Sessions(planner=planner, coder=coder)
+    planner, coder = _read_ids(session_file(workspace), "planner_session_id", "coder_session_id")
+    (summarizer,) = _read_ids(summarizer_file(workspace), "session_id")
+    return Sessions(planner, coder, summarizer)
 
 
 def remember(workspace: Path, mode: Mode, session_id: str, moment: datetime) -> None:
     """Write the current session of a mode."""
-    if mode not in _FIELDS:
+    known = replace(read(workspace), **{mode.value: session_id})
+    private_folder(workspace, STATE_FOLDER)
+    if mode is Mode.SUMMARIZER:
+        value = {"session_id": known.summarizer, "updated_at": clock.iso(moment)}
+        disk.write_json_atomic(summarizer_file(workspace), value)
         return
-    known = read(workspace)
     value = {
-        "planner_session_id": session_id if mode is Mode.PLANNER else known.planner,
-        "coder_session_id": session_id if mode is Mode.CODER else known.coder,
+        "planner_session_id": known.planner,
+        "coder_session_id": known.coder,
         "updated_at": clock.iso(moment),
     }
-    private_folder(workspace, STATE_FOLDER)
     disk.write_json_atomic(session_file(workspace), value)
+
+
+def _read_ids(path: Path, *names: str) -> list[str | None]:
+    value = disk.read_json(path)
+    if value is None:
+        return [None] * len(names)
+    if not isinstance(value, dict):
+        raise DiskError(f"{path} must hold a JSON object", remedy="Repair it, or delete it to start new sessions.")
+    return [_id(value.get(name), path) for name in names]
 
 
 def _id(value: object, path: Path) -> str | None:

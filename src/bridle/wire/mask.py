@@ -33,6 +33,7 @@ class Mask:
         # Longest first: a secret that begins with another one must not leave its tail visible.
         exact = [re.escape(value) for value in sorted(secrets, key=len, reverse=True)]
         self._replace = re.compile("|".join((*exact, *_PATTERNS)), re.DOTALL).sub
+        self._replace_patterns = re.compile("|".join(_PATTERNS), re.DOTALL).sub
         self.reach = max((MAX_PATTERN_CHARACTERS, *map(len, secrets)))
         """How many characters beyond a cut to include, so that no part of a secret is left before it."""
 
@@ -41,11 +42,15 @@ class Mask:
         return self._replace(MASKED, text)
 
     def apply_to_json(self, value: Any) -> Any:
-        """Return a JSON value with the secrets in its texts and names replaced."""
+        """Return a JSON value with the secrets in its texts replaced.
+
+        A name of a field stays, even if it equals the value of a variable: programs look fields up by their names. Only
+        a pattern that no name has by chance is replaced in it.
+        """
         if isinstance(value, str):
             return self.apply(value)
         if isinstance(value, Mapping):
-            return {self.apply(str(name)): self.apply_to_json(item) for name, item in value.items()}
+            return {self._replace_patterns(MASKED, str(name)): self.apply_to_json(item) for name, item in value.items()}
         return [self.apply_to_json(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 

@@ -383,10 +383,11 @@ def test_a_host_is_shown_what_would_let_a_call_through(work: Path) -> None:
 
 def test_bypassing_as_root_is_refused_outside_a_sandbox() -> None:
     text = "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons"
-    assert bypass_refusal({}, 0) == text
-    assert bypass_refusal({"IS_SANDBOX": "0"}, 0) == text
-    assert bypass_refusal({"IS_SANDBOX": "1"}, 0) is None
-    assert bypass_refusal({}, 1000) is None
+    flag = "--dangerously-skip-permissions"
+    assert bypass_refusal({}, 0, flag) == text
+    assert bypass_refusal({"IS_SANDBOX": "0"}, 0, flag) == text
+    assert bypass_refusal({"IS_SANDBOX": "1"}, 0, flag) is None
+    assert bypass_refusal({}, 1000, flag) is None
 
 
 def test_deciding_about_files_loads_no_grammar_and_no_table() -> None:

@@ -189,6 +189,18 @@ def test_permissions_are_skipped_by_the_files_whose_default_mode_counts(place: P
     assert place.load([], extra=json.dumps(skip)).skips_permissions
 
 
+def test_what_bypasses_permissions_is_named_with_its_file(place: Place) -> None:
+    skip, bypass = {"dangerouslySkipPermissions": True}, {"permissions": {"defaultMode": "bypassPermissions"}}
+    assert place.load().bypass_setting is None
+    place.write("user", bypass)
+    assert place.load().bypass_setting == f"defaultMode bypassPermissions in {place.files['user']}"
+    place.write("local", {"permissions": {"defaultMode": "plan"}})
+    assert place.load().bypass_setting is None
+    place.write("local", skip)
+    assert place.load().bypass_setting == f"dangerouslySkipPermissions in {place.files['local']}"
+    assert place.load([], json.dumps(skip)).bypass_setting == "dangerouslySkipPermissions in --settings"
+
+
 def test_folders_are_resolved(place: Place) -> None:
     (place.cwd / "link").symlink_to(place.config)
     place.write("user", {"permissions": {"additionalDirectories": ["link", "~/x", "/etc", "../y", 3, ""]}})

@@ -11,7 +11,7 @@ import pytest
 from bridle.loop.effect_results import CRASHED, LIMIT, OK, TRANSIENT, UNUSABLE
 from bridle.loop.performers.agent_ending import classify_ending
 from bridle.run.budget import Cost
-from bridle.run.runner import Finished
+from bridle.run.finished import Finished
 from bridle.wire.dialects.dialect_table import decoder_for
 from bridle.wire.record.outcome import Ending, judge
 from bridle.wire.record.recorder import Recorder

@@ -126,7 +126,7 @@ def _policy(inputs: RunInputs) -> tuple[Policy, bool]:
     skips = options.skips_permissions or settings.skips_permissions
     mode = "bypassPermissions" if skips else options.permission_mode or settings.default_mode or "default"
     may_bypass = mode == "bypassPermissions" or options.may_skip_permissions
-    refusal = bypass_refusal(environment, os.geteuid()) if may_bypass else None
+    refusal = bypass_refusal(environment, os.geteuid(), _bypass_source(inputs)) if may_bypass else None
     if refusal is not None:
         raise UsageError(refusal)
     folders = [os.path.realpath(inputs.cwd / folder) for folder in options.add_dirs]
@@ -140,6 +140,16 @@ def _policy(inputs: RunInputs) -> tuple[Policy, bool]:
         folders=tuple(dict.fromkeys([*folders, *settings.additional_folders])),
     )
     return policy, may_bypass
+
+
+def _bypass_source(inputs: RunInputs) -> str:
+    """Return the flag, or the setting and its file, that bypasses permissions or lets the host do it later."""
+    options = inputs.options
+    if options.skips_permissions:
+        return "--dangerously-skip-permissions"
+    if options.permission_mode == "bypassPermissions":
+        return "--permission-mode bypassPermissions"
+    return inputs.settings.bypass_setting or "--allow-dangerously-skip-permissions"
 
 
 def _session(inputs: RunInputs) -> Session:

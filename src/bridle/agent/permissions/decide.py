@@ -56,11 +56,11 @@ def only_reads(arguments: Mapping[str, Any], policy: Policy) -> bool:
     return isinstance(decide_command(arguments.get("command"), bare), Allowed)
 
 
-def bypass_refusal(environment: Mapping[str, str], uid: int) -> str | None:
-    """Return the error if permissions must not be bypassed here, else None."""
+def bypass_refusal(environment: Mapping[str, str], uid: int, source: str) -> str | None:
+    """Return the error if permissions must not be bypassed here, else None; `source` is what would bypass them."""
     if uid != 0 or environment.get("IS_SANDBOX") == "1":
         return None
-    return denial_messages.BYPASS_AS_ROOT
+    return denial_messages.bypass_as_root(source)
 
 
 def _decide(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:

@@ -40,6 +40,8 @@ class Settings(msgspec.Struct, frozen=True):
     api_key_helper: str | None = None
     skips_permissions: bool = False
     """`dangerouslySkipPermissions` of any file but that of a project that is not trusted."""
+    bypass_setting: str | None = None
+    """The setting that bypasses permissions, and its file."""
     hooks: tuple[tuple[str, JsonObject], ...] = ()
     """The source and the `hooks` of each file, in the order of precedence."""
     other: JsonObject = {}
@@ -75,11 +77,11 @@ def load_settings(
     }
     for source in SOURCES:
         if source in selected:
-            reader.add(source, reader.read(paths[source]))
+            reader.add(source, reader.read(source, paths[source]))
     if extra is not None and extra.strip():
         reader.add("settings", read_flag(extra, cwd))
     if managed is not None:
-        reader.add("managed", reader.read(managed))
+        reader.add("managed", reader.read("managed", managed))
     return reader.settings()
 
 
@@ -96,7 +98,10 @@ class _Reader:
         self._model: str | None = None
         self._api_key_helper: str | None = None
         self._other: JsonObject = {}
-        self._skips_permissions = False
+        self._skip_setting: str | None = None
+        self._mode_setting: str | None = None
+        self._files = {"settings": "--settings"}
+        """Where the settings of each source come from."""
         self._warnings: list[str] = []
         self._notes: list[str] = []
 
@@ -110,15 +115,17 @@ class _Reader:
             environment=self._variables,
             model=self._model,
             api_key_helper=self._api_key_helper,
-            skips_permissions=self._skips_permissions,
+            skips_permissions=self._skip_setting is not None,
+            bypass_setting=self._skip_setting or self._mode_setting,
             hooks=tuple(self._hooks),
             other=self._other,
             warnings=tuple(self._warnings),
             notes=tuple(self._notes),
         )
 
-    def read(self, path: Path) -> JsonObject:
-        """Return the object of a file; empty if it is missing or cannot be used."""
+    def read(self, source: str, path: Path) -> JsonObject:
+        """Return the object of a source's file; empty if it is missing or cannot be used."""
+        self._files[source] = str(path)
         try:
             settings = read_object(path)
         except ValueError as error:
@@ -209,6 +216,8 @@ class _Reader:
             self._warnings.append(self._untrusted("defaultMode bypassPermissions"))
         else:
             self._default_mode = value
+            bypasses = value == "bypassPermissions"
+            self._mode_setting = f"defaultMode {value} in {self._files[source]}" if bypasses else None
 
     def _add_variables(self, source: str, value: object) -> None:
         if not isinstance(value, dict):
@@ -227,7 +236,7 @@ class _Reader:
         if value is not True:
             return
         if self._may_grant(source):
-            self._skips_permissions = True
+            self._skip_setting = f"dangerouslySkipPermissions in {self._files[source]}"
         else:
             self._warnings.append(self._untrusted("dangerouslySkipPermissions"))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bridle.run.finished import Finished
 from bridle.run.request import Limits
-from bridle.run.runner import Finished
 from bridle.run.watchdog import Watchdog
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.report import report_document, report_json

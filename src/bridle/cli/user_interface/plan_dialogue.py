@@ -14,9 +14,10 @@ from bridle.errors import UsageError
 from bridle.loop.plan import drafting
 from bridle.loop.plan.model import Plan
 from bridle.loop.settings.model import Settings
+from bridle.run.finished import Finished
 from bridle.run.policy import describe_end
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
-from bridle.run.runner import Finished, run
+from bridle.run.runner import run
 from bridle.views.terminal.run_lines import AgentLines
 from bridle.wire.events.events import Event
 from bridle.wire.mask import Mask, secret_values
@@ -125,7 +126,7 @@ class Planner:
             raise finished.unusable
         self.known_cost_usd += finished.known_cost_usd
         self.is_cost_known = self.is_cost_known and finished.total_cost_usd is not None
-        self.session_id = finished.record.usable_session or self.session_id
+        self.session_id = finished.session_id or self.session_id
         return finished
 
     def _fail(self, fault: str) -> int:

@@ -33,6 +33,12 @@ def json_option(function: Decorated) -> Decorated:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")(function)
 
 
+def auth_option(function: Decorated) -> Decorated:
+    """Add the option --auth."""
+    text = "What pays: the login, or ANTHROPIC_API_KEY from the environment.  [default: auto]"
+    return click.option("--auth", type=click.Choice(["auto", "login", "key"]), help=text)(function)
+
+
 def limit_options(function: Decorated) -> Decorated:
     """Add the limits that both `run` and `resume` take."""
     for option in (

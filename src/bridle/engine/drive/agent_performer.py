@@ -19,8 +19,9 @@ from bridle.ground.json_fields import JsonFields
 from bridle.journal.format import layout
 from bridle.journal.format.documents import clean_posted
 from bridle.journal.format.entries import ERROR, OK, Posted
+from bridle.run.finished import Finished
 from bridle.run.policy import describe_end
-from bridle.run.runner import Finished, run
+from bridle.run.runner import run
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.limit_resets import limit_reset_time
 from bridle.workspace.merge import Conflicts

@@ -10,7 +10,7 @@ from bridle.engine.drive.performer import Job
 from bridle.engine.process.effects import SKILL
 from bridle.errors import BadTask
 from bridle.ground.json_fields import JsonFields
-from bridle.run.request import Limits, Mode, Permission, Reasoning, Request
+from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
 
 # Names of agents in other programs.
 _AGENTS = {"claude-code": "claude"}
@@ -26,6 +26,7 @@ class AgentDefaults:
     model: str | None = None
     reasoning: Reasoning | None = None
     permission: Permission = Permission.ACCEPT_EDITS
+    auth: Auth = Auth.AUTO
     limits: Limits = field(default_factory=Limits)
 
 
@@ -49,6 +50,7 @@ def request(job: Job, defaults: AgentDefaults) -> Request:
             reasoning=Reasoning(reasoning) if reasoning else defaults.reasoning,
             json_schema=section.object("outputSchema", "schema") or None,
             permission=defaults.permission,
+            auth=defaults.auth,
             limits=replace(defaults.limits, run_seconds=timeout_ms / 1000) if timeout_ms else defaults.limits,
         )
     except ValueError as error:

@@ -12,8 +12,8 @@ from datetime import UTC, datetime, tzinfo
 
 from bridle.ground import clock
 from bridle.loop import effect_results
+from bridle.run.finished import Finished
 from bridle.run.policy import describe_end, describe_login_failure, log_in_remedy
-from bridle.run.runner import Finished
 from bridle.run.watchdog import Watchdog
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.limit_resets import limit_reset_time

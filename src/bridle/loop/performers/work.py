@@ -29,8 +29,9 @@ from bridle.loop.working_copy.refs import task_slug
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.budget import Cost, cost_so_far
 from bridle.run.command import CLAUDE_LIKE
+from bridle.run.finished import Finished
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
-from bridle.run.runner import Finished, run
+from bridle.run.runner import run
 from bridle.wire.record.denials import denied_tool
 from bridle.wire.record.outcome import Ending, judge
 from bridle.wire.record.record import Record
@@ -81,7 +82,7 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader,
         done=answer.done and finished.record.failure is None,  # an agent that failed has not finished its task
         question=answer.question,
         patterns=answer.patterns,
-        session_id=finished.record.usable_session,
+        session_id=finished.session_id,
         **usage_fields(finished, request, wasted),
         wasted_usd=wasted.known_cost_usd,
         attempts=finished.attempts,

@@ -306,7 +306,16 @@ def test_continue_resumes_the_session_of_its_own_mode(tmp_path: Path) -> None:
     assert not any(word.startswith(("--resume", "--continue")) for word in coder.starts[0]["argv"])
 
 
-@pytest.mark.parametrize("mode", ["planner", "coder"])
+def test_a_summarizer_continues_its_own_session_and_not_a_coders(tmp_path: Path) -> None:
+    first = Script().out(init("summary-1"), result(session="summary-1")).install(tmp_path / "a")
+    ask(first, tmp_path, "--mode", "summarizer", "sum up")
+    ask(Script().out(init("coder-1"), result(session="coder-1")).install(tmp_path / "b"), tmp_path, "code it")
+    assert ask(first, tmp_path, "--mode", "summarizer", "--continue", "go on").returncode == 0
+    assert "--resume=summary-1" in first.starts[1]["argv"]
+    assert stored_session(tmp_path) == "coder-1"
+
+
+@pytest.mark.parametrize("mode", ["planner", "coder", "summarizer"])
 def test_continue_takes_no_session_that_is_not_stored_for_its_folder(mode: str, tmp_path: Path) -> None:
     agent = Script().out(init("root-1"), result(session="root-1")).install(tmp_path / "a")
     (tmp_path / "repository" / "part").mkdir(parents=True)

@@ -279,3 +279,26 @@ def test_the_cost_of_an_attempt_that_was_retried_counts(tmp_path: Path) -> None:
     agent = plans.install(tmp_path / "bin", "claude")
     done = run_bridle("plan", "--json", "Rate limits", cwd=tmp_path, variables={"BRIDLE_CLAUDE": str(agent.path)})
     assert json.loads(done.stdout)["cost_usd"] == pytest.approx(0.25 + spent), done.stderr
+
+
+def test_a_session_that_could_not_be_resumed_is_the_one_to_resume_next(tmp_path: Path) -> None:
+    asks = (
+        Script()
+        .listen()
+        .out(init("s-1"), result(session="s-1", structured_output={"questions": ["Which?"], "plan": ""}))
+    )
+    fails = result("", "s-9", subtype="error_during_execution", is_error=True, errors=["No conversation found"])
+    agent = asks.on_start(2, Script().listen().out(init("s-9"), fails)).install(tmp_path / "bin", "claude")
+    variables = os.environ | {"BRIDLE_CLAUDE": str(agent.path)}
+    done = subprocess.run(
+        [str(BRIDLE), "plan", "--json", "Rate limits"],
+        input="that one\n",
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=variables,
+        timeout=LIMIT_SECONDS,
+        check=False,
+    )
+    document = json.loads(done.stdout)
+    assert (done.returncode, document["error"], document["session_id"]) == (1, "No conversation found", "s-1")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-BYPASS_AS_ROOT: Final = "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons"
 DENIED_FOLDER: Final = (
     "<tool_use_error>File is in a directory that is denied by your permission settings.</tool_use_error>"
 )
@@ -63,6 +62,10 @@ _ACTIONS: Final = {
     "touch": "create or modify files in",
     "wc": "count lines/words/bytes in files from",
 }
+
+
+def bypass_as_root(source: str) -> str:
+    return f"{source} cannot be used with root/sudo privileges for security reasons"
 
 
 def denied_tool(tool: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridle.cli.exit_codes import AGENT_UNUSABLE, FAILED, INTERRUPTED, SUCCESS
-from bridle.cli.user_interface.terminal import reader_is_gone, run_interruptible
+from bridle.cli.user_interface.terminal import auth_option, reader_is_gone, run_interruptible
 from bridle.errors import UsageError
 
 if TYPE_CHECKING:
@@ -55,13 +55,7 @@ _SCHEMA_LIMIT_BYTES = 1024 * 1024  # a longer file is not a JSON schema
 )
 @click.option("--task", metavar="NAME", default="ask", show_default=True, help="A name for the log.")
 @click.option("--no-hang-heuristic", is_flag=True, help="Do not detect unanswered questions and unfinished work.")
-@click.option(
-    "--auth",
-    type=click.Choice(["auto", "login", "key"]),
-    default="auto",
-    show_default=True,
-    help="What pays: the login, or ANTHROPIC_API_KEY from the environment.",
-)
+@auth_option
 @click.option(
     "--permission",
     type=click.Choice(["default", "acceptEdits", "bypass"]),
@@ -122,7 +116,7 @@ def _request(options: dict[str, Any]) -> Request:
         model=options["model"],
         reasoning=None if reasoning is None else Reasoning(reasoning),
         json_schema=_schema(options["json_schema"]),
-        auth=Auth(options["auth"]),
+        auth=Auth(options["auth"] or Auth.AUTO),
         permission=Permission(options["permission"]),
         limits=_limits(options),
         hang_heuristic=not options["no_hang_heuristic"],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridle.cli.user_interface.terminal import auth_option
 from bridle.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ NAME = "PLAN.md"
 @click.option("--agent", help="The agent: claude or bridle-agent.  [default: from the settings]")
 @click.option("--model", help="The model.  [default: sonnet]")
 @click.option("--reasoning", type=click.Choice(["none", "low", "med", "high"]), help="How much the model may think.")
+@auth_option
 @click.option("--no-questions", is_flag=True, help="The agent decides open questions and writes down its assumptions.")
 @click.option("--no-hooks", is_flag=True, help="Run no native hooks, trusted or not.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
@@ -36,6 +38,7 @@ def command(
     agent: str | None,
     model: str | None,
     reasoning: str | None,
+    auth: str | None,
     no_questions: bool,
     no_hooks: bool,
     as_json: bool,
@@ -55,7 +58,7 @@ def command(
     if os.path.lexists(path):
         raise UsageError(f"{path} exists", remedy="Move it, or name another file with --out.")
     goal_text = _goal(goal)
-    flags = {"agent": agent, "model": model, "reasoning": reasoning}
+    flags = {"agent": agent, "model": model, "reasoning": reasoning, "auth": auth}
     settings = load_settings(Path.cwd(), bridle_home(os.environ), flags)
     planner = Planner(goal_text, path, settings, _agent(settings), may_ask=not no_questions and goal != "-")
     code = planner.plan()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridle.cli.user_interface.terminal import chosen_run, json_option, run_argument, runs_dir_option
+from bridle.cli.user_interface.terminal import auth_option, chosen_run, json_option, run_argument, runs_dir_option
 from bridle.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ AGENTS = ("claude", "bridle-agent", "codex", "gemini", "opencode")
 @click.option("--agent", type=click.Choice(AGENTS), default="claude", show_default=True, help="Which agent to run.")
 @click.option("--model", metavar="NAME", help="An alias (sonnet, opus, haiku) or a full name.")
 @click.option("--reasoning", type=click.Choice(["none", "low", "med", "high"]), help="How much the model may think.")
+@auth_option
 @click.option(
     "--permission",
     type=click.Choice(["default", "acceptEdits", "bypass"]),
@@ -73,7 +74,7 @@ def command(**options: Any) -> int:
 def _drive_options(options: dict[str, Any]) -> DriveOptions:
     from bridle.engine.drive.agent_request import AgentDefaults
     from bridle.engine.drive.driver import DriveOptions
-    from bridle.run.request import Permission, Reasoning
+    from bridle.run.request import Auth, Permission, Reasoning
 
     reasoning = options["reasoning"]
     agents = AgentDefaults(
@@ -81,6 +82,7 @@ def _drive_options(options: dict[str, Any]) -> DriveOptions:
         model=options["model"],
         reasoning=None if reasoning is None else Reasoning(reasoning),
         permission=Permission(options["permission"]),
+        auth=Auth(options["auth"] or Auth.AUTO),
     )
     return DriveOptions(
         breakpoints=options["breakpoints"],

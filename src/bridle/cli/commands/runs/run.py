@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridle.cli.user_interface.terminal import limit_options, print_document
+from bridle.cli.user_interface.terminal import auth_option, limit_options, print_document
 from bridle.errors import AgentError
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @click.option("--agent", multiple=True, help="The agent; of several, the next one takes over at a usage limit.")
 @click.option("--model", help="The model.  [default: sonnet]")
 @click.option("--reasoning", type=click.Choice(["none", "low", "med", "high"]), help="How much the model may think.")
+@auth_option
 @limit_options
 @click.option("--parallel", type=int, help="Tasks at once, each in a worktree.  [default: 1]")
 @click.option("--worktree", is_flag=True, default=None, help="Work in a worktree; leave your working copy alone.")
