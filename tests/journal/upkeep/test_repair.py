@@ -15,6 +15,8 @@ from bridle.journal.format.state import file_name
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.upkeep import repair
+from bridle.journal.upkeep.audit import audit
+from tests.fixtures.bridle_program import run_bridle
 from tests.journal.fixtures.entry_steps import request_data
 from tests.journal.fixtures.journal_writes import append, new_run, post
 from tests.journal.fixtures.recorded_samples import contents
@@ -128,17 +130,71 @@ def test_entries_that_are_missing_are_reported(tmp_path: Path) -> None:
     assert repair.plan_repair(made.run).missing == ["000002", "000005"]
 
 
-def test_an_entry_that_only_the_pack_knows_is_reported_by_its_name(tmp_path: Path) -> None:
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def tear(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:50])
+
+
+@pytest.mark.parametrize("harm", [remove, tear])
+@pytest.mark.parametrize("numbers", [(1,), (2,), (5,), (1, 3, 5), (1, 2, 3, 4, 5)])
+def test_entries_that_the_pack_has_are_restored_byte_for_byte(
+    harm: Callable[[Path], None], numbers: tuple[int, ...], tmp_path: Path
+) -> None:
     run = new_run(tmp_path)
     append(run)
-    names = sorted(path.name for path in (run / layout.JOURNAL).iterdir())
-    assert repair.plan_repair(run).missing == []
-    for name in (names[1], names[-1]):
+    before = contents(run / layout.JOURNAL)
+    for number in numbers:
+        harm(entry_file(run, number))
+    plan = repair.plan_repair(run)
+    assert [name[:6] for name in plan.restored] == [f"{number:06d}" for number in numbers]
+    assert (plan.is_needed, plan.missing, plan.dropped) == (True, [], [])
+    repair.carry_out(run, plan)
+    assert contents(run / layout.JOURNAL) == before
+    assert audit(run).is_good
+    assert not repair.plan_repair(run).is_needed
+    append(run)
+
+
+def test_entries_that_are_too_large_for_the_pack_are_lost_and_named(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    with FileStore(run).write("test") as writer:
+        writer.append("BRIDLE_X", {"text": "x" * 100_000})
+    append(run)
+    names = [entry_file(run, number).name for number in (5, 6)]
+    for name in names:
         (run / layout.JOURNAL / name).unlink()
-    assert repair.plan_repair(run).missing == [names[1], names[-1]]
-    shutil.copy(new_run(tmp_path / "other") / "state/bridle.pack", run / "state/bridle.pack")
-    (run / "state/bridle.pack").write_bytes((run / "state/bridle.pack").read_bytes().replace(b"01", b"02"))
-    assert repair.plan_repair(run).missing == ["000002"], "a pack that was changed says nothing"
+    plan = repair.plan_repair(run)
+    assert (plan.missing, list(plan.restored)) == (names[:1], names[1:])
+    repair.carry_out(run, plan)
+    assert FileReader(run).position().seq == 5
+    assert audit(run).is_good
+
+
+def test_a_pack_of_another_journal_or_a_changed_one_restores_nothing(tmp_path: Path) -> None:
+    run, other = new_run(tmp_path / "one"), new_run(tmp_path / "other")
+    append(other)
+    entry_file(run, 2).unlink()
+    pack = (other / "state/bridle.pack").read_bytes().replace(entry_file(other, 1).name[7:-5].encode(), b"0" * 26)
+    (run / "state/bridle.pack").write_bytes(pack)
+    plan = repair.plan_repair(run)
+    assert (plan.missing, plan.restored) == (["000002"], {})
+
+
+@pytest.mark.parametrize("harm", [remove, tear])
+def test_a_journal_without_its_first_entry_is_not_called_repaired(harm: Callable[[Path], None], tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    shutil.rmtree(run / layout.STATE)
+    harm(entry_file(run, 1))
+    before = contents(run)
+    for more in ((), ("--dry-run",)):
+        done = run_bridle("run:repair-journal", run, *more, "--json")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "cannot be repaired: its first entry, RUN_CREATED, is lost" in done.stderr
+    after = contents(run)
+    assert {name: after[name] for name in before} == before
 
 
 def test_a_journal_that_is_whole_needs_no_repair(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from bridle.errors import JournalBroken, UsageError
 from bridle.ground.light import quick_json
 from bridle.ground.light.abc_names import Mapping
 from bridle.ground.light.shell_word import shell_word
+from bridle.journal.format import layout
 from bridle.journal.format.digest import sha256
 from bridle.journal.format.entries import Entry
 from bridle.journal.format.ulid import is_ulid
@@ -100,14 +101,31 @@ def parse_name(name: str) -> tuple[int, str] | None:
 
 def bad_file(path: object, fault: str, *, payload: object = None) -> JournalBroken:
     """Return the error for an invalid file of the journal."""
-    run = os.path.dirname(os.path.dirname(str(path)))
-    return needs_repair(JournalBroken(f"the journal file {path} is invalid: {fault}", payload=payload), run)
+    return needs_repair(JournalBroken(f"the journal file {path} is invalid: {fault}", payload=payload), _run_of(path))
+
+
+def missing_file(path: object) -> JournalBroken:
+    """Return the error for a newest entry that only the pack still has."""
+    error = bad_file(path, "it is missing, but it was written")
+    error.remedy = (
+        f"{_repair_command(_run_of(path))} restores it. If you put back an earlier journal, delete "
+        f"{_run_of(path)}/{layout.STATE}/{layout.PACK_FILE} instead."
+    )
+    return error
 
 
 def needs_repair(error: JournalBroken, run: object) -> JournalBroken:
     """Return the error with the command that repairs the journal of this run."""
-    error.remedy = f"bridle run:repair-journal {shell_word(str(run))} moves it aside and keeps a backup."
+    error.remedy = f"{_repair_command(run)} moves it aside and keeps a backup."
     return error
+
+
+def _repair_command(run: object) -> str:
+    return f"bridle run:repair-journal {shell_word(str(run))}"
+
+
+def _run_of(path: object) -> str:
+    return os.path.dirname(os.path.dirname(str(path)))
 
 
 def _escape_surrogates(text: str) -> str:

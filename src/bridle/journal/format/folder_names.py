@@ -62,8 +62,12 @@ def _listing(journal: Path) -> list[Name]:
 
 def listed(journal: Path) -> list[str]:
     """Return the names of all files with the name of an entry, valid or not, in order of number."""
-    claims = [name for name in os.listdir(journal) if name.endswith(".json") and not name.startswith(".")]
-    return sorted(claims, key=lambda name: (_number(name), name))
+    return in_order(name for name in os.listdir(journal) if name.endswith(".json") and not name.startswith("."))
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Return names of entries' files in order of number."""
+    return sorted(names, key=lambda name: (_number(name), name))
 
 
 def names_crc(names: Iterable[Name], before: int = 0) -> int:

@@ -9,10 +9,11 @@ import os
 from zlib import crc32
 
 from bridle.errors import JournalBroken
-from bridle.ground.light.abc_names import Callable
+from bridle.ground.light.abc_names import Callable, Iterator
 from bridle.ground.light.quick_path import Path
 from bridle.journal.format import codec
 from bridle.journal.format.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Effect, Entry
+from bridle.journal.format.folder_names import Name
 from bridle.journal.format.state import Position, State
 from bridle.journal.stores import write_pack
 from bridle.journal.stores.write_pack import End, Seal
@@ -104,6 +105,34 @@ def read_first(path: Path, load: Load) -> Entry | None:
         return None
     finally:
         os.close(fd)
+
+
+def read_names(path: Path) -> dict[Name, Entry | None]:
+    """Return the entries in the pack by number and id, in order, None for those that are too large for it.
+
+    Unlike `read_all`, it needs no file of the journal. Empty if the pack is missing or garbage.
+    """
+    try:
+        with open(path, "rb") as file:
+            first, *parts = [text.partition(_TAB) for text in _whole_texts(file.read())]
+        if write_pack.parse_checkpoint(codec.parse(first[0])).seq != 0:
+            return {}
+        return dict(_named_entries([(codec.parse(fields), data) for fields, _, data in parts]))
+    except _GARBAGE:
+        return {}
+
+
+def _named_entries(lines: list[tuple[object, bytes]]) -> Iterator[tuple[Name, Entry | None]]:
+    for record, data in lines:
+        match record:
+            case ["q", int(seq), str(ulid), str(at), *_]:
+                yield (seq, ulid), Entry(seq, ulid, EFFECT_REQUESTED, at, data)
+            case ["r", int(seq), str(ulid), str(at), *_]:
+                yield (seq, ulid), Entry(seq, ulid, EFFECT_RESOLVED, at, data)
+            case ["e", int(seq), str(ulid), str(at), str(entry_type)]:
+                yield (seq, ulid), Entry(seq, ulid, entry_type, at, data)
+            case ["l", int(seq), str(ulid)]:
+                yield (seq, ulid), None
 
 
 def read_more(path: Path, packed: Packed, known: End, load: Load) -> bool:

@@ -16,7 +16,7 @@ from bridle.ground.light.abc_names import Callable
 from bridle.ground.light.quick_path import Path
 from bridle.journal.format import codec, folder_names, layout
 from bridle.journal.format.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Entry
-from bridle.journal.format.state import Position, State
+from bridle.journal.format.state import Position, State, file_name
 from bridle.journal.stores import read_pack, write_pack
 from bridle.journal.stores.write_pack import SideValues
 
@@ -86,10 +86,12 @@ class View:
 
     @classmethod
     def of_files(cls, place: Place) -> View:
-        """Read the full state from the entries' files only."""
+        """Read the full state from the entries' files only; raise if the pack has entries after the last of them."""
+        packed = read_pack.read_names(place.pack)  # first: an entry is in the pack only after its file is durable
         view = cls(place)
         view._state = State()
         view.catch_up()
+        view._check_newest_exists(list(packed))
         return view
 
     def refresh(self) -> bool:
@@ -149,6 +151,13 @@ class View:
         for seq, ulid in found[known:]:
             self.take(self._place.load(seq, ulid))
         return True
+
+    def _check_newest_exists(self, packed: list[folder_names.Name]) -> None:
+        """Raise if the pack of this journal has a next entry."""
+        known, names = self.position.seq, [(entry.seq, entry.ulid) for entry in self.unpacked]
+        if packed[:known] != names or len(packed) == known or packed[known][0] != known + 1:
+            return  # complete, or the pack is not of this journal
+        raise codec.missing_file(self._place.journal / file_name(*packed[known]))
 
     def take(self, entry: Entry) -> None:
         try:

@@ -278,6 +278,11 @@ class _Audit:
         if read_pack.was_changed(path.read_bytes()):
             self._wrong(file, f"it was changed after it was written; commands ignore it; {remedy}")
             return
+        if missing := self._missing_newest(list(read_pack.read_names(path))):
+            for name in missing:
+                repair = f"bridle run:repair-journal {shell_word(str(self._run))}"
+                self._wrong(f"{layout.JOURNAL}/{name}", f"it is missing, but it was written; {repair} restores it")
+            return
         if packed.entries != self._entries[: len(packed.entries)]:
             self._wrong(file, f"it differs from the journal; {remedy}")
             return
@@ -294,6 +299,11 @@ class _Audit:
                 continue  # already reported
             if found != digest:
                 self._wrong(file, f"its digest of the inputs of effect {effect_id} differs from the file; {remedy}")
+
+    def _missing_newest(self, packed: list[folder_names.Name]) -> list[str]:
+        """Return the entries that the pack of this journal has after the last one."""
+        known = [(entry.seq, entry.ulid) for entry in self._entries]
+        return [file_name(*name) for name in packed[len(known) :]] if packed[: len(known)] == known else []
 
     def _differs(self, effect_id: str, value: object) -> bool:
         effect = self._state.effects.get(effect_id)

@@ -1,8 +1,9 @@
 """Repair a journal that cannot be read, with a backup of the old one.
 
-Valid entries that can follow one another are kept with their text; a number or an id changes only if necessary. The
-repaired journal replaces the broken one in one step if the kernel can exchange two names, else in two; the next repair
-completes one that was killed between the two.
+Valid entries that can follow one another are kept with their text; a number or an id changes only if necessary.
+Entries that are missing or invalid are restored from the pack if it has them. The repaired journal replaces the broken
+one in one step if the kernel can exchange two names, else in two; the next repair completes one that was killed between
+the two.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from pathlib import Path
 from bridle.errors import DiskError, JournalBroken, RunNotFound
 from bridle.ground import disk
 from bridle.journal.format import codec, folder_names, layout
-from bridle.journal.format.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, Entry
+from bridle.journal.format.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, RUN_CREATED, Entry
 from bridle.journal.format.state import State, file_name
 from bridle.journal.format.ulid import RANDOM_BYTES, is_ulid, next_ulid
 from bridle.journal.stores import read_pack
-from bridle.journal.stores.file_reader import ENTRY_LIMIT_BYTES, FileReader
+from bridle.journal.stores.file_reader import ENTRY_LIMIT_BYTES
 
 _REPAIRED_PREFIX = "journal.repaired."
 
@@ -38,7 +39,7 @@ class Dropped:
 class Plan:
     """The plan of a repair."""
 
-    __slots__ = ("dropped", "files", "kept", "missing")
+    __slots__ = ("dropped", "files", "kept", "missing", "restored")
 
     def __init__(self) -> None:
         self.files: list[str] = []
@@ -47,11 +48,13 @@ class Plan:
         """The old and the new name of each kept file."""
         self.dropped: list[Dropped] = []
         self.missing: list[str] = []
-        """The entries that were written and whose files are missing: the name, or the number if that is all."""
+        """The entries whose files are missing and that the pack lacks: the name, or the number if that is all."""
+        self.restored: dict[str, bytes] = {}
+        """The name and the text of each entry that was missing or invalid and that the pack has."""
 
     @property
     def is_needed(self) -> bool:
-        return bool(self.dropped) or any(old != new for old, new in self.kept)
+        return bool(self.dropped or self.missing or self.restored) or any(old != new for old, new in self.kept)
 
     def count(self, sort: str) -> int:
         """Return how many files are dropped for that reason."""
@@ -59,40 +62,77 @@ class Plan:
 
 
 def plan_repair(run: Path) -> Plan:
-    """Read every file of the journal and decide which to keep."""
+    """Read every file of the journal and decide which to keep; raise JournalBroken if the first entry is lost."""
     journal, plan, state = run / layout.JOURNAL, Plan(), State()
     if not journal.is_dir():
         raise RunNotFound(f"no journal at {journal}", remedy="Check the path of the run.")
     plan.files = folder_names.listed(journal)
-    for name in plan.files:
+    packed = _packed(run, plan.files)
+    for name in folder_names.in_order({*plan.files, *packed}):
         try:
-            text = disk.read_bounded(journal / name, ENTRY_LIMIT_BYTES)
-            entry = codec.decode(state.position.seq + 1, _next_id(name, state), text)
+            entry = codec.decode(state.position.seq + 1, _next_id(name, state), _text(journal, name, plan, packed))
         except (DiskError, codec.BadText) as error:
-            plan.dropped.append(Dropped(name, str(error), "corrupt"))
+            if name in plan.files:
+                plan.dropped.append(Dropped(name, str(error), "corrupt"))
             continue
         try:
             state.apply(entry)
         except JournalBroken as error:
             plan.dropped.append(Dropped(name, error.message, _sort(entry)))
+            plan.restored.pop(name, None)
             continue
         plan.kept.append((name, file_name(entry.seq, entry.ulid)))
-    plan.missing = _missing(run, plan.files)
+    _check_first(run, state)
+    plan.missing = _missing(plan, packed)
     known = set(plan.files)
     leftovers = sorted(name for name in os.listdir(journal) if name not in known)
     plan.dropped += [Dropped(name, "it is no entry", "leftover") for name in leftovers]
     return plan
 
 
-def _missing(run: Path, files: list[str]) -> list[str]:
-    """Return the entries without a file: gaps in the numbers, and what only the pack still knows."""
-    numbers = {name[0] for name in map(codec.parse_name, files) if name is not None}
+def _packed(run: Path, files: list[str]) -> dict[str, Entry | None]:
+    """Return the entries in the pack by name, without those whose number another file has."""
+    packed = read_pack.read_names(run / layout.STATE / layout.PACK_FILE)
+    names = {file_name(seq, ulid): entry for (seq, ulid), entry in packed.items()}
+    numbers = _numbers(files)
+    if next(iter(names), None) not in files and 1 in numbers:
+        return {}  # the pack of another journal
+    return {name: entry for name, entry in names.items() if name in files or not _numbers([name]) <= numbers}
+
+
+def _text(journal: Path, name: str, plan: Plan, packed: dict[str, Entry | None]) -> bytes:
+    """Return the text of an entry from its file, else from the pack."""
+    try:
+        text = disk.read_bounded(journal / name, ENTRY_LIMIT_BYTES)
+        codec.check(text)
+    except (DiskError, codec.BadText):
+        entry = packed.get(name)
+        if entry is None:
+            raise
+        text = plan.restored[name] = codec.encode(entry.type, entry.recorded_at, entry.data)
+    return text
+
+
+def _check_first(run: Path, state: State) -> None:
+    """Raise if the journal would not begin with RUN_CREATED, by which run.json and the inputs are verified."""
+    if state.created is None or state.created.seq != 1:
+        raise JournalBroken(
+            f"the journal {run / layout.JOURNAL} cannot be repaired: its first entry, {RUN_CREATED}, is lost",
+            remedy="Restore the journal from a backup, or create a new run.",
+        )
+
+
+def _missing(plan: Plan, packed: dict[str, Entry | None]) -> list[str]:
+    """Return the entries that are lost: gaps in the numbers, and entries that the pack names."""
+    numbers = _numbers([*plan.files, *plan.restored])
     missing = {number: f"{number:06d}" for number in range(1, max(numbers, default=0)) if number not in numbers}
-    packed = read_pack.read_all(run / layout.STATE / layout.PACK_FILE, FileReader(run).load).entries
-    names = [(entry.seq, file_name(entry.seq, entry.ulid)) for entry in packed]
-    if names and (names[0][1] in files or 1 not in numbers):  # else it is the pack of another journal
-        missing |= {number: name for number, name in names if number not in numbers}
+    for name in packed:
+        missing |= dict.fromkeys(_numbers([name]) - numbers, name)
     return [missing[number] for number in sorted(missing)]
+
+
+def _numbers(names: list[str]) -> set[int]:
+    return {name[0] for name in map(codec.parse_name, names) if name is not None}
 
 
 def carry_out(run: Path, plan: Plan) -> Path:
@@ -101,16 +141,18 @@ def carry_out(run: Path, plan: Plan) -> Path:
     repaired, backup = run / f"{_REPAIRED_PREFIX}{moment}", run / f"{layout.BACKUP_PREFIX}{moment}"
     disk.make_private_folder(repaired)
     for old, new in plan.kept:
-        disk.write_new(repaired / new, disk.read_bounded(journal / old, ENTRY_LIMIT_BYTES))
+        text = plan.restored.get(old)
+        disk.write_new(repaired / new, disk.read_bounded(journal / old, ENTRY_LIMIT_BYTES) if text is None else text)
     disk.sync_folder(repaired)
+    # Before the exchange: the repaired journal may lack entries that the pack has.
+    for name in (layout.PACK_FILE, layout.STATE_FILE):
+        (run / layout.STATE / name).unlink(missing_ok=True)
     if _exchange(journal, repaired):
         os.rename(repaired, backup)
     else:
         os.rename(journal, backup)
         os.rename(repaired, journal)
     disk.sync_folder(run)
-    for name in (layout.PACK_FILE, layout.STATE_FILE):
-        (run / layout.STATE / name).unlink(missing_ok=True)
     return backup
 
 

@@ -441,6 +441,7 @@ def test_a_journal_is_repaired_with_a_backup(tmp_path: Path) -> None:
         "droppedRequested": 0,
         "droppedResolved": 0,
         "missingEntries": 0,
+        "restoredEntries": 0,
     }
     assert (document["repaired"], document["dropped"][0]["file"]) == (True, torn.name)
     assert Path(document["backupDir"]).name.startswith("journal.bak.")
