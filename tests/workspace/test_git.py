@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 from pathlib import Path
 
@@ -140,6 +141,15 @@ def test_a_worktree_for_an_agent_is_in_the_working_copy_and_git_does_not_see_it(
     assert not made.folder.exists()
 
 
+def test_a_worktree_of_the_user_on_a_disk_that_is_not_mounted_is_not_forgotten(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r")
+    git(repo.folder, "worktree", "add", "-q", "-b", "mine", str(tmp_path / "disk/mine"))
+    (tmp_path / "disk").rename(tmp_path / "unmounted")
+    asyncio.run(worktree.remove(repo, asyncio.run(worktree.add(repo, "effect-1"))))
+    (tmp_path / "unmounted").rename(tmp_path / "disk")
+    assert git(tmp_path / "disk/mine", "branch", "--show-current").strip() == "mine"
+
+
 def test_a_link_in_place_of_our_folder_is_refused(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "r")
     (repo.folder / ".ralph").symlink_to(tmp_path)
@@ -167,6 +177,44 @@ def test_what_is_no_branch_is_refused(name: str) -> None:
 def test_outside_of_a_repository_the_user_is_informed(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not inside a git repository"):
         asyncio.run(Git(tmp_path).top())
+
+
+SAFE = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
+
+
+@pytest.mark.parametrize("variables", [SAFE, {"GIT_CONFIG_PARAMETERS": "'safe.directory=*'"}])
+def test_a_repository_of_another_user_is_safe_where_the_environment_says_so(
+    tmp_path: Path, variables: dict[str, str]
+) -> None:
+    repo = make_repository(tmp_path / "r")
+    program = tmp_path / "bin/git"  # with git's own way to test this without a second user
+    write(tmp_path, {"bin/git": f'#!/bin/sh\nGIT_TEST_ASSUME_DIFFERENT_OWNER=1 exec {shutil.which("git")} "$@"\n'})
+    program.chmod(0o755)
+    others = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
+    with pytest.raises(UsageError, match="another user owns it") as refused:
+        asyncio.run(Git(repo.folder, others).top())
+    assert "safe.directory" in (refused.value.remedy or "")
+    assert asyncio.run(Git(repo.folder, {**others, **variables}).top()) == repo.folder
+
+
+@pytest.mark.parametrize(
+    ("settings", "author"),
+    [
+        ({}, "Bridle <bridle@localhost>"),
+        ({"user.email": "a@b"}, "Bridle <a@b>"),
+        ({"user.email": "a@b", "user.name": " . "}, "Bridle <a@b>"),
+        ({"user.name": "A"}, "A <bridle@localhost>"),
+        ({"user.email": "a@b", "user.name": "A"}, "A <a@b>"),
+    ],
+)
+def test_what_is_missing_of_an_identity_is_filled_in(tmp_path: Path, settings: dict[str, str], author: str) -> None:
+    repo = make_repository(tmp_path / "r")
+    git(repo.folder, "config", "user.useConfigOnly", "true")
+    for name, value in settings.items():
+        git(repo.folder, "config", name, value)
+    write(repo.folder, {"a.txt": "x"})
+    assert asyncio.run(commit(repo, "s\n")) is not None
+    assert git(repo.folder, "log", "-1", "--format=%an <%ae>").strip() == author
 
 
 def test_a_refusal_of_git_is_reported_with_its_words(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -25,6 +26,8 @@ FALLBACK_ADDRESS = "bridle@localhost"
 _NAME = re.compile(r"(?!/)(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)))[A-Za-z0-9][A-Za-z0-9._/+-]*(?<![./])\Z")
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 _MESSAGE_CHARACTERS = 800
+# Git refuses a name of these characters alone.
+_NO_NAME = " \t\n.,:;<>\"\\'"
 
 
 class Git:
@@ -131,6 +134,12 @@ class Git:
                 raise UsageError(
                     f"{self.folder} is a bare repository", remedy="Clone it, and work in the clone."
                 ) from error
+            if "dubious ownership" in error.message:
+                trusting = f"git config --global --add safe.directory {shlex.quote(str(self.folder))}"
+                raise UsageError(
+                    f"git does not work in {self.folder}, because another user owns it",
+                    remedy=f"If you trust its files: {trusting}",
+                ) from error
             raise UsageError(f"{self.folder} is not inside a git repository", remedy="Run `git init` there.") from error
 
     async def common_folder(self) -> Path:
@@ -162,10 +171,10 @@ class Git:
         return is_private and settings.get("core.logallrefupdates", "").lower() != "always"
 
     async def identity(self) -> list[str]:
-        """Return flags that set an author where the user has configured none."""
-        if "user.email" in await self.settings():
-            return []
-        return ["-c", f"user.name={FALLBACK_NAME}", "-c", f"user.email={FALLBACK_ADDRESS}"]
+        """Return flags that set the name and the address of an author where the user has configured none."""
+        settings = await self.settings()
+        flags = [] if settings.get("user.name", "").strip(_NO_NAME) else ["-c", f"user.name={FALLBACK_NAME}"]
+        return flags if "user.email" in settings else [*flags, "-c", f"user.email={FALLBACK_ADDRESS}"]
 
 
 def check_branch(name: str) -> str:
@@ -181,25 +190,35 @@ def check_branch(name: str) -> str:
 def _quiet(environment: Mapping[str, str]) -> dict[str, str]:
     """Return an environment in which git never prompts or pages, and uses only the repository of its folder.
 
-    No hook of the repository runs, not even those for a written ref or index, and replace refs are ignored.
+    No hook of the repository runs, not even those for a written ref or index, replace refs are ignored, and no command
+    goes into submodules. Settings that the environment has (`safe.directory`, for example) hold, unless they are ours.
     """
-    kept = {name: value for name, value in environment.items() if not name.startswith("GIT_") or name in _KEPT}
+    kept = {name: value for name, value in environment.items() if not name.startswith("GIT_") or _is_kept(name)}
+    ours = " ".join(f"'{name}={value}'" for name, value in _OUR_SETTINGS.items())
     return {
         **kept,
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_EDITOR": "true",
         "GIT_PAGER": "cat",
         "GIT_NO_REPLACE_OBJECTS": "1",
-        "GIT_CONFIG_COUNT": "1",
-        "GIT_CONFIG_KEY_0": "core.hooksPath",
-        "GIT_CONFIG_VALUE_0": "/dev/null",
+        _PARAMETERS: f"{environment.get(_PARAMETERS, '')} {ours}".strip(),  # of one setting the last value counts
         "LC_ALL": "C",
     }
 
 
+def _is_kept(name: str) -> bool:
+    return name in _KEPT or name.startswith(("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"))
+
+
+# With this variable git itself passes settings to the programs that it starts; it counts more than all others.
+_PARAMETERS = "GIT_CONFIG_PARAMETERS"
+# A checkout that goes into submodules overwrites what is not committed there, and no snapshot contains that.
+_OUR_SETTINGS = {"core.hooksPath": "/dev/null", "submodule.recurse": "false"}
+
 # Variables that users set for all commands. Others, such as GIT_DIR, would select another repository.
 _KEPT = frozenset(
     {
+        "GIT_CONFIG_COUNT",
         "GIT_CONFIG_GLOBAL",
         "GIT_CONFIG_SYSTEM",
         "GIT_CONFIG_NOSYSTEM",

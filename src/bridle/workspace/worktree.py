@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from bridle.workspace.git import Git, check_branch
 FOLDER = "bridle-worktrees"
 # For agents, which refuse to change files below `.git`. Its own .gitignore excludes it.
 AGENTS_FOLDER = Path(".ralph") / "worktrees"
+# A `gitdir` file holds one path.
+_PATH_LIMIT_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ async def add(
         raise UsageError(
             f"the start of a worktree must be a commit, got {at!r}", remedy="Choose one that `git log` lists."
         )
-    await git.run("worktree", "prune")
+    _forget(await git.common_folder(), folder)
     arguments = ["--no-checkout"] if is_empty else []
     if branch is not None and await git.object(f"refs/heads/{check_branch(branch)}") is not None:
         arguments += [str(folder), branch]
@@ -84,7 +87,21 @@ async def remove(git: Git, worktree: Worktree) -> None:
     await git.run("worktree", "remove", "--force", "--force", str(worktree.folder), accepts=(0, 128))
     if worktree.folder.exists():  # no longer registered
         shutil.rmtree(worktree.folder)
-    await git.run("worktree", "prune")
+    _forget(await git.common_folder(), worktree.folder)
+
+
+def _forget(common: Path, folder: Path) -> None:
+    """Remove what git knows about a worktree of ours that has no files any more.
+
+    Not `git worktree prune`: that would forget the user's worktrees on disks that are not mounted.
+    """
+    if (folder / ".git").exists():
+        return
+    for known in common.glob("worktrees/*/"):
+        link = disk.read_if_exists(known / "gitdir", _PATH_LIMIT_BYTES)
+        path = known / os.fsdecode(link.rstrip(b"\n")) if link is not None else None
+        if known.name == folder.name if path is None else os.path.normpath(path) == str(folder / ".git"):
+            shutil.rmtree(known)
 
 
 async def _roots(git: Git) -> tuple[Path, Path]:
