@@ -1,7 +1,8 @@
-"""The inputs of a run of the loop, frozen into its journal when it is created. Pure."""
+"""The inputs of a run of the loop, frozen into its journal when it is created."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from bridle.errors import JournalBroken, UsageError
 from bridle.ground.json_fields import JsonFields
 from bridle.journal.format import layout
+from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.store import Store
 from bridle.loop.plan.model import Plan
 from bridle.loop.settings.model import Settings
@@ -17,7 +19,7 @@ from bridle.loop.settings.model import Settings
 PROCESS_ID = "bridle/loop"
 # Raise it when a text changes that the process writes into arguments or the receipt. A replay compares such texts only
 # in runs of the same wording; in others it compares what was decided. Runs of version 0.1.0 have none: 1.
-WORDING = 3
+WORDING = 4
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class RunInputs:
     """The run's own worktree, and one for each parallel worker; empty where it works in the user's copy."""
     wording: int = WORDING
     """Which wording the run was created with."""
+    recorded_repository: str | None = None
+    """Where the user's working copy was when the run was created, if it is elsewhere now; not recorded."""
 
     @property
     def has_current_wording(self) -> bool:
@@ -49,6 +53,18 @@ class RunInputs:
     def workspaces(self) -> tuple[Path, ...]:
         """The folders in which its agents work and log."""
         return (Path(self.repository), *(Path(folder) for folder in self.worktrees))
+
+    def at(self, repository: Path) -> RunInputs:
+        """Return the inputs with the paths that they have in a repository that was moved or copied there."""
+        old, new = self.repository, str(repository)
+        path = self.plan.path
+        return replace(
+            self,
+            repository=new,
+            recorded_repository=old,
+            plan=replace(self.plan, path=None if path is None else move_path(path, old, new)),
+            worktrees=tuple(move_path(folder, old, new) for folder in self.worktrees),
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return the inputs as JSON values, without the addresses of notices, which contain tokens."""
@@ -81,6 +97,11 @@ class RunInputs:
         )
 
 
+def move_path(path: str, old: str, new: str) -> str:
+    """Return a path below the folder `old` as a path below `new`; any other as it is."""
+    return new + path[len(old) :] if path == old or path.startswith(old.rstrip("/") + "/") else path
+
+
 def wording_of(document: Mapping[str, Any]) -> int:
     """Return the wording that recorded inputs were written with."""
     wording = JsonFields(document).number("wording")
@@ -106,4 +127,19 @@ def read_inputs(store: Store) -> RunInputs:
             f"{layout.INPUTS_FILE} of run {run_id} is missing, or has no plan or no settings",
             remedy=f"Restore it from a backup; bridle audit {run_id} lists all faults.",
         )
-    return RunInputs.from_json(inputs)
+    recorded = RunInputs.from_json(inputs)
+    place = _repository_of(store)
+    return recorded if place is None or _is_same(place, recorded.repository) else recorded.at(place)
+
+
+def _repository_of(store: Store) -> Path | None:
+    """Return the repository that a run's folder is in; None where runs are kept elsewhere."""
+    if not isinstance(store, FileStore):
+        return None
+    folder = Path(os.path.abspath(store.run))
+    top = next((above for above in folder.parents if above / layout.RUNS_FOLDER == folder.parent), None)
+    return top if top is not None and os.path.lexists(top / ".git") else None
+
+
+def _is_same(folder: Path, recorded: str) -> bool:
+    return str(folder) == recorded or os.path.realpath(folder) == os.path.realpath(recorded)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bridle.errors import GitError, UsageError
 from bridle.ground import disk, ids
+from bridle.ground.git_folder import git_folder
 from bridle.workspace.git import Git, check_branch
 
 # In the git folder: apart from the user's files, and removed with the repository.
@@ -102,6 +103,20 @@ def _forget(common: Path, folder: Path) -> None:
         path = known / os.fsdecode(link.rstrip(b"\n")) if link is not None else None
         if known.name == folder.name if path is None else os.path.normpath(path) == str(folder / ".git"):
             shutil.rmtree(known)
+
+
+async def relink(git: Git, folder: Path) -> None:
+    """Connect a worktree of a repository that was moved or copied with the git folder that is beside it now.
+
+    Not `git worktree repair`: in a copy that would connect the worktree of the original with the copy.
+    """
+    link = folder / ".git"
+    old = git_folder(folder) if link.is_file() and not link.is_symlink() else None
+    own = None if old is None else (await git.common_folder()).resolve() / "worktrees" / Path(old).name
+    if own is None or str(own) == old or not own.is_dir():
+        return
+    disk.write_atomic(own / "gitdir", os.fsencode(f"{folder.resolve()}/.git\n"))
+    disk.write_atomic(link, os.fsencode(f"gitdir: {own}\n"))
 
 
 async def _roots(git: Git) -> tuple[Path, Path]:

@@ -22,7 +22,7 @@ from bridle.journal.format import layout
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.find_run import runs_folder
 from bridle.loop.control.current_state import read_receipt
-from bridle.loop.control.runs import RunEnd, RunRequest, RunStatus, create, drive_loop_run
+from bridle.loop.control.runs import RunEnd, RunRequest, RunStatus, check_place, create, drive_loop_run
 from bridle.loop.plan.tick_boxes import tick
 from bridle.loop.process.task_state import VERIFIED
 from bridle.loop.run_inputs import read_inputs
@@ -108,6 +108,8 @@ async def drive_to_receipt(
     store, variables = FileStore(run), dict(os.environ) if environment is None else environment
     inputs, was_completed = read_inputs(store), store.position().end == COMPLETED
     repository, settings = Path(inputs.repository), inputs.settings
+    if not was_completed:
+        check_place(inputs, run)
     if addresses is None:  # they are not in the journal, since they contain tokens
         addresses = () if was_completed else load_settings(repository, bridle_home(os.environ)).notify
 

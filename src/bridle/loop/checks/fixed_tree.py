@@ -62,7 +62,7 @@ async def fixed_tree(context: RunContext) -> AsyncIterator[CheckedTree]:
     """Fix the tree of a working copy while checks run in it."""
     # Return the path prefix of the lock, note and index for checks in this working copy.
     folder = disk.make_private_folder(context.run_folder)
-    key = hashlib.sha256(str(context.folder).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    key = hashlib.sha256(context.recorded_folder.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     stem = folder / f"bridle-checks-{key}"
     lock = await asyncio.to_thread(
         FileLock.hold, stem.with_suffix(".lock"), holder=f"checks of {context.run}", wait_seconds=LOCK_SECONDS

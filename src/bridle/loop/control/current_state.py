@@ -6,6 +6,7 @@ every replay; the process stops at the first effects that have none.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
@@ -23,7 +24,7 @@ from bridle.loop.control import pauses, pending_waits, time_used
 from bridle.loop.performers.earlier_attempts import InterruptedWork, interrupted_work
 from bridle.loop.process.receipt import Receipt, TaskReceipt
 from bridle.loop.process.task_state import Usage
-from bridle.loop.run_inputs import PROCESS_ID, read_inputs
+from bridle.loop.run_inputs import PROCESS_ID, RunInputs, move_path, read_inputs
 from bridle.loop.user_messages import UserMessageReader
 
 R = TypeVar("R", Receipt, TaskReceipt)
@@ -50,8 +51,19 @@ def complete_receipt(receipt: Receipt, store: FileStore, interrupted: Interrupte
         limits=UserMessageReader(store).limits_in_force(inputs.settings.limits),
         waiting=pending_waits.current(store),
     )
+    if inputs.recorded_repository is not None:
+        receipt = _moved(receipt, inputs)
     stopped = time_used.limit_reached(receipt, interrupted, store) if paused is None else paused.reason
     return msgspec.structs.replace(receipt, stopped=stopped)
+
+
+def _moved(receipt: Receipt, inputs: RunInputs) -> Receipt:
+    """Return a receipt whose paths and commands are those of a repository that was moved or copied."""
+    worktree, undo, old = receipt.worktree, receipt.undo, str(inputs.recorded_repository)
+    for folder in inputs.worktrees:
+        undo = undo.replace(shlex.quote(move_path(folder, inputs.repository, old)), shlex.quote(folder))
+    moved = None if worktree is None else move_path(worktree, old, inputs.repository)
+    return msgspec.structs.replace(receipt, worktree=moved, undo=undo)
 
 
 def with_interrupted(receipt: Receipt, interrupted: InterruptedWork) -> Receipt:

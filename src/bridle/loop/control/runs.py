@@ -16,6 +16,7 @@ from bridle.engine.hooks.run_hooks import Hooks
 from bridle.errors import UsageError
 from bridle.ground import clock, ids
 from bridle.ground.threads import in_thread, wait_uncancelled
+from bridle.journal.format import layout
 from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop import effects
@@ -36,7 +37,7 @@ from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext, run_context, with_direnv
 from bridle.loop.working_copy.run_worktrees import worktree_folder
-from bridle.workspace import snapshot
+from bridle.workspace import snapshot, worktree
 from bridle.workspace.git import Git
 
 # An executable check of the repository itself, which runs with the guard.
@@ -189,6 +190,7 @@ async def drive_loop_run(
         plan=inputs.plan,
         base=inputs.base,
         came_from=inputs.came_from,
+        moved_from=await _follow(inputs, run, environment, say),
         run_folder=run,
         hooks=hooks,
         say=say,
@@ -204,6 +206,27 @@ async def drive_loop_run(
             return driven
         if not deliver_user_messages(store):
             return await _end(store, driven)
+
+
+def check_place(inputs: RunInputs, run: Path) -> None:
+    """Check that the repository of a run exists. Raises UsageError where it does not."""
+    if not os.path.isdir(inputs.repository):
+        raise UsageError(
+            f"{inputs.repository}, where this run works, does not exist any more",
+            remedy=f"Move the repository back, or move {run} into its {layout.RUNS_FOLDER} and resume the run there.",
+        )
+
+
+async def _follow(inputs: RunInputs, run: Path, environment: Mapping[str, str], say: Say) -> tuple[str, str] | None:
+    """Continue in the repository with the run's folder, if it was moved or copied; return its old and new path."""
+    old, new = inputs.recorded_repository, inputs.repository
+    if old is None:
+        return None
+    is_copy = os.path.lexists(Path(old, layout.RUNS_FOLDER, run.name))
+    say(f"{new} {'is a copy of' if is_copy else 'was'} {old}, where this run began; it continues in {new}")
+    for folder in inputs.worktrees:
+        await worktree.relink(Git(Path(new), environment), Path(folder))
+    return old, new
 
 
 async def _drive_once(

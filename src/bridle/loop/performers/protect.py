@@ -136,7 +136,7 @@ async def _conftests(context: RunContext, start: Baseline) -> list[str]:
 
 def _noted(context: RunContext, args: ProtectArgs, wanted: Sequence[Repair]) -> tuple[FileReport, ...]:
     """Write down what is about to be undone, and return what all attempts of this effect have undone."""
-    key = f"{context.folder}\0{args.task}\0{args.iteration}".encode("utf-8", "surrogateescape")
+    key = f"{context.recorded_folder}\0{args.task}\0{args.iteration}".encode("utf-8", "surrogateescape")
     path = context.run_folder / UNDONE_FOLDER / f"{hashlib.sha256(key).hexdigest()[:32]}.json"
     known = disk.read_json(path)
     noted: dict[str, str] = dict(known) if isinstance(known, dict) else {}

@@ -9,6 +9,7 @@ from pathlib import Path
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.loop.plan.model import Plan
 from bridle.loop.progress_events import Listener, unwatched
+from bridle.loop.run_inputs import move_path
 from bridle.loop.settings.model import Settings
 from bridle.run.direnv import workspace_variables
 from bridle.wire.mask import Mask, secret_values
@@ -47,6 +48,8 @@ class RunContext:
     """The worker that owns the worktree, in a parallel run; None: the run itself."""
     came_from: str | None = None
     """The branch that was checked out when the run began."""
+    moved_from: tuple[str, str] | None = None
+    """Where the user's working copy was when the run began, and where it is now, if it was moved or copied."""
     hooks: Hooks | None = None
     """The native hooks; None if hooks are off."""
     say: Say = _ignore
@@ -63,6 +66,11 @@ class RunContext:
     def workspace(self) -> Path:
         """The folder whose `.ralph` holds the logs."""
         return self.home or self.folder
+
+    @property
+    def recorded_folder(self) -> str:
+        """The path that `folder` had when the run began; records of the run are found by it."""
+        return str(self.folder) if self.moved_from is None else move_path(str(self.folder), *self.moved_from[::-1])
 
     @property
     def progress_folder(self) -> Path:
@@ -92,6 +100,7 @@ def run_context(
     base: str,
     run_folder: Path,
     came_from: str | None = None,
+    moved_from: tuple[str, str] | None = None,
     hooks: Hooks | None = None,
     say: Say = _ignore,
     watch: Listener = unwatched,
@@ -107,6 +116,7 @@ def run_context(
         run_folder,
         Mask(secret_values(environment)),
         came_from=came_from,
+        moved_from=moved_from,
         hooks=hooks,
         say=say,
         watch=watch,
