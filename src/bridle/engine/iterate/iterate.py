@@ -20,6 +20,7 @@ from bridle.engine.iterate import iteration_report
 from bridle.engine.iterate.iteration_report import Action, Failure, Iteration
 from bridle.engine.process import load_process
 from bridle.engine.process.effects import BREAKPOINT, breakpoint_payload
+from bridle.engine.replay import ordered_waits
 from bridle.engine.replay.answers import Run
 from bridle.engine.replay.new_requests import HookRequest, NewEffect
 from bridle.engine.replay.replay import Replay
@@ -259,6 +260,7 @@ def load(metadata: RunMetadata, folder: Path) -> load_process.Process:
     """Import the process of a run: by its id if it is part of Bridle, else from its file."""
     path, export = _entry_of(metadata, folder)
     process_id = metadata.process_id
+    ordered_waits.install()
     if not load_process.is_built_in(process_id):
         return load_process.load(path, export)
     # Runs of version 0.1.0 name the file of the loop in the installation of that time.

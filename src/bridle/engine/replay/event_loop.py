@@ -30,6 +30,9 @@ HANDLE_LIMIT = 1_000_000
 # Finished tasks are dropped whenever the list has grown by this many.
 SWEEP_TASKS = 1024
 
+# More tasks than a process can have.
+_FIRST_GATHERING = 1 << 40
+
 
 class Promise(asyncio.Future[Any]):
     """The future that `ctx.task` and similar methods return.
@@ -47,11 +50,12 @@ class Promise(asyncio.Future[Any]):
         return self._number
 
 
-class _Task(asyncio.Task[Any]):
-    """A task whose hash is a counter, for the same reason."""
+class ReplayTask(asyncio.Task[Any]):
+    """A task whose hash, and whose name if it is given none, is a counter, for the same reason."""
 
     def __init__(self, coro: Any, loop: ReplayLoop, name: str | None, context: contextvars.Context | None) -> None:
         self._number = loop.next_number()  # before asyncio's __init__, which adds the task to a set
+        name = f"Task-{self._number}" if name is None else name  # asyncio counts the tasks of the interpreter
         super().__init__(coro, loop=loop, name=name, context=context)
 
     def __hash__(self) -> int:
@@ -67,7 +71,7 @@ class ReplayLoop(RestrictedLoop):
         self._tasks: list[asyncio.Task[Any]] = []
         self._sweep_at = SWEEP_TASKS
         self._orphans: list[AsyncGenerator[Any, Any]] = []
-        self._numbers = 0
+        self._numbers = self._gatherings = 0
         self._is_running = False
         self._is_stopped = False
         self._anchor = _keep_alive(self)
@@ -138,6 +142,11 @@ class ReplayLoop(RestrictedLoop):
         self._numbers += 1
         return self._numbers
 
+    def next_gathering_number(self) -> int:
+        """Return the next number of `asyncio.gather`; of its own range, so that those of tasks stay as recorded."""
+        self._gatherings += 1
+        return _FIRST_GATHERING + self._gatherings
+
     def _close_generator(self, generator: AsyncGenerator[Any, Any]) -> None:
         """Close a dropped async generator as asyncio does; keep it if the loop is idle."""
         if self._is_running:
@@ -170,7 +179,7 @@ class ReplayLoop(RestrictedLoop):
         """Return a task of this loop; wrap a result of `ctx.task`, so that TaskGroup accepts it."""
         if isinstance(coro, asyncio.Future):
             coro = _awaited(coro)
-        task = _Task(coro, self, name, context)
+        task = ReplayTask(coro, self, name, context)
         self._tasks.append(task)  # asyncio holds tasks weakly: without this, a suspended one could be collected
         if len(self._tasks) > self._sweep_at:
             self._tasks = [task for task in self._tasks if not task.done() or _has_unretrieved_error(task)]
