@@ -18,6 +18,8 @@ class Attempted:
 
     cost: Cost
     tokens: Tally
+    seconds: float = 0.0
+    """Its time; 0 where the duration of the run includes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Finished:
     """The session to resume next; None where the run names none, or failed to resume the one that it had to."""
     retried: tuple[Attempted, ...] = ()
     """The attempts before the last one."""
+    log_paths: tuple[Path, ...] = ()
+    """The logs of all attempts."""
     cwd_differs: str | None = None
     """The working folder that the agent reported, where it is not that of the request."""
     unusable: AgentError | None = None
@@ -63,6 +67,11 @@ class Finished:
         for tokens in (self.record.tokens, *(attempted.tokens for attempted in self.retried)):
             total.add(tokens)
         return total
+
+    @property
+    def total_seconds(self) -> float:
+        """The time of all attempts."""
+        return self.duration_seconds + sum(attempted.seconds for attempted in self.retried)
 
     @property
     def _costs(self) -> list[Cost]:

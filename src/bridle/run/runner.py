@@ -66,6 +66,7 @@ class AgentRun:
         self._on_retry = on_retry
         self._held: FileLock | None = None
         self._retried: list[Attempted] = []
+        self._logs: list[Path] = []
         self._began = clock.monotonic()
 
     async def to_end(self, on_event: Callable[[Event], None] = lambda _event: None) -> Finished:
@@ -124,6 +125,7 @@ class AgentRun:
         self._exclude()
         for number in range(1, request.retries + 2):
             attempt = Attempt(request, command, logs.RunLog.create(request, clock.now()), schema)
+            self._logs.append(attempt.log.path)
             self._note_work(lock_note(attempt.log.path.name, budget))
             try:
                 async with aclosing(self._run_attempt(attempt, program, number, expected)) as batches:
@@ -240,6 +242,7 @@ class AgentRun:
             corrections=attempt.corrections,
             session_id=session_to_resume(record, attempt.ending(expected)),
             retried=tuple(self._retried),
+            log_paths=tuple(self._logs),
             cwd_differs=_other_folder(record.cwd, request.cwd),
             unusable=login_error(request, record, outcome, command.auth),
         )

@@ -22,7 +22,7 @@ from bridle.engine.iterate.compare import compare
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.upkeep.audit import audit
 from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, DrivenRun, new_driven_run, refs, wait_until, worktrees
-from tests.run.fixtures.fake_agent import all_dead
+from tests.run.fixtures.fake_agent import Script, all_dead, init, result
 from tests.sizes import SIZES
 from tests.workspace.fixtures.repositories import git, read_tree
 
@@ -234,6 +234,23 @@ def test_what_a_killed_driver_had_started_is_ended_before_the_next_one_begins(tm
     assert driven.drive().status == "completed"
     assert all_dead(pids)
     assert "was killed; continuing" in driven.messages[0]
+
+
+def test_what_the_agent_of_a_killed_driver_used_is_in_the_result(tmp_path: Path) -> None:
+    usage = {"input_tokens": 1000, "output_tokens": 100}
+    spends = Script().out(init(), result("half", total_cost_usd=1.5, usage=usage)).sleep()
+    driven = new_driven_run(
+        tmp_path,
+        "async def process(inputs, ctx): return await ctx.task(agent, {'prompt': 'work'}, label='it')",
+        script=Script().on_start(1, spends).out(init(), result("done", total_cost_usd=0.25, usage=usage)),
+    )
+    with driven.start("drive", "r1") as started:
+        logs = driven.folder / ".ralph" / "logs" / "claude"
+        wait_until(lambda: any(b'"half"' in log.read_bytes() for log in logs.glob("*.ndjson")))
+        started.kill()
+    assert driven.drive().cost_usd == 1.75
+    metadata = driven.result("it")["metadata"]
+    assert (metadata["costUsd"], metadata["inputTokens"], metadata["outputTokens"]) == (1.75, 2000, 200)
 
 
 def test_a_working_copy_of_a_dead_attempt_is_cleared_and_its_changes_are_kept(tmp_path: Path) -> None:

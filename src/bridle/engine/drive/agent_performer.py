@@ -19,8 +19,10 @@ from bridle.ground.json_fields import JsonFields
 from bridle.journal.format import layout
 from bridle.journal.format.documents import clean_posted
 from bridle.journal.format.entries import ERROR, OK, Posted
-from bridle.run.finished import Finished
+from bridle.run.finished import Attempted, Finished
+from bridle.run.logs_of_purpose import Purpose, logs_of
 from bridle.run.policy import describe_end
+from bridle.run.request import Request
 from bridle.run.runner import run
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.limit_resets import limit_reset_time
@@ -53,10 +55,10 @@ class AgentPerformer:
         attempt = await self._worktrees.create(job) if job.is_parallel else None
         if attempt is None:
             async with self._worktrees.here():
-                finished = await run(agent_request, environment=job.environment, say=job.say)
+                finished = await _run(job, agent_request)
             return _to_result(job, finished, started)
         agent_request = replace(agent_request, cwd=attempt.folder, own_folder=True, home=job.repository)
-        finished = await run(agent_request, environment=job.environment, say=job.say)
+        finished = await _run(job, agent_request)
         return await self._deliver(job, attempt, _to_result(job, finished, started))
 
     async def clear(self, job: Job) -> None:
@@ -109,6 +111,17 @@ class AgentPerformer:
         return Posted(ERROR, error=error, started_at=posted.started_at, finished_at=posted.finished_at)
 
 
+async def _run(job: Job, request: Request) -> Finished:
+    """Run an agent; what those of killed drivers used for the same effect counts as attempts of this one."""
+    finished = await run(request, environment=job.environment, say=job.say)
+    if job.attempt == 1:
+        return finished
+    purpose = Purpose(request.purpose, request.mode, request.task)
+    earlier = logs_of(purpose, (request.workspace,), but=finished.log_paths)
+    used = [Attempted(log.cost, log.record.tokens, log.meta.seconds) for log in earlier]
+    return replace(finished, retried=(*used, *finished.retried))
+
+
 def _to_result(job: Job, finished: Finished, started: str) -> Posted | Unperformed:
     """Return the result of an agent, or Unperformed if the effect is not to blame."""
     outcome, ended = finished.outcome, clock.iso(clock.now())
@@ -144,7 +157,7 @@ def _metadata(job: Job, finished: Finished) -> dict[str, object]:
         "costUsd": finished.total_cost_usd,
         "inputTokens": tokens.input_tokens,
         "outputTokens": tokens.output_tokens,
-        "seconds": round(finished.duration_seconds, 3),
+        "seconds": round(finished.total_seconds, 3),
         "starts": finished.attempts,
         "attempt": job.attempt,
         "log": str(finished.log_path) if finished.log_path else None,

@@ -5,18 +5,17 @@ It is read from their logs, so that every cost is counted once, whatever was kil
 
 from __future__ import annotations
 
-import os
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridle.errors import DiskError
 from bridle.ground import ids
 from bridle.journal.format.entries import Effect
 from bridle.journal.stores.store import Store
 from bridle.loop import effects
 from bridle.loop.process.task_state import Usage
+from bridle.run.logs_of_purpose import Purpose, logs_of
 from bridle.run.request import Mode, Request
 
 if TYPE_CHECKING:
@@ -62,15 +61,6 @@ class InterruptedWork:
         return InterruptedWork({key: effect for key, effect in self.effects.items() if effect.task == task}).usage
 
 
-@dataclass(frozen=True)
-class _Purpose:
-    """What identifies the logs of one effect."""
-
-    text: str
-    mode: Mode
-    task: str
-
-
 def interrupted_work(store: Store, workspaces: Sequence[Path]) -> InterruptedWork:
     """Return what the agents of started effects without a result have used, from their logs.
 
@@ -79,7 +69,7 @@ def interrupted_work(store: Store, workspaces: Sequence[Path]) -> InterruptedWor
     interrupted = InterruptedWork()
     for effect in store.state().pending:
         title, purpose = _purpose(store, effect)
-        for log in _logs_of(purpose, workspaces) if purpose is not None else ():
+        for log in logs_of(purpose, workspaces) if purpose is not None else ():
             interrupted.effects.setdefault(effect.effect_id, InterruptedEffect(title)).usage.add(_usage(log))
             if log.meta.driver is not None:  # earlier versions logged none
                 seconds = log.meta.driver_seconds + log.meta.seconds
@@ -93,8 +83,8 @@ def spent_before(request: Request, log: Path | None) -> Usage:
     The time of those that the same driver started is part of the last one's.
     """
     spent = Usage()
-    purpose = _Purpose(request.purpose, request.mode, request.task)
-    for earlier in _logs_of(purpose, (request.workspace,), but=log):
+    purpose = Purpose(request.purpose, request.mode, request.task)
+    for earlier in logs_of(purpose, (request.workspace,), but={log}):
         usage = _usage(earlier)
         if earlier.meta.driver == request.driver:
             usage.seconds = 0.0
@@ -102,15 +92,15 @@ def spent_before(request: Request, log: Path | None) -> Usage:
     return spent
 
 
-def _purpose(store: Store, effect: Effect) -> tuple[str | None, _Purpose | None]:
+def _purpose(store: Store, effect: Effect) -> tuple[str | None, Purpose | None]:
     """Return the task and the logs of an effect that starts agents."""
     run = store.metadata().run_id
     if effect.kind == effects.WORK:
         work = effects.WorkArgs.from_json(store.task(effect).inputs)
-        return work.task, _Purpose(effects.work_purpose(run, work), Mode.CODER, log_task(work.task))
+        return work.task, Purpose(effects.work_purpose(run, work), Mode.CODER, log_task(work.task))
     if effect.kind == effects.SUMMARIZE:
         summary = effects.SummarizeArgs.from_json(store.task(effect).inputs)
-        return None, _Purpose(effects.summary_purpose(run, summary), Mode.SUMMARIZER, SUMMARY_TASK)
+        return None, Purpose(effects.summary_purpose(run, summary), Mode.SUMMARIZER, SUMMARY_TASK)
     return None, None
 
 
@@ -128,34 +118,3 @@ def _usage(log: LoggedRun) -> Usage:
         output_tokens=tokens.output_tokens,
         seconds=round(log.meta.seconds, 3),
     )
-
-
-def _logs_of(purpose: _Purpose, workspaces: Sequence[Path], but: Path | None = None) -> Iterator[LoggedRun]:
-    """Yield the logs with that purpose; those that cannot be read only an agent can have made."""
-    from bridle.run.log_meta import LOG_SUFFIX, read_meta  # most runs have no such logs
-    from bridle.run.logs import FOLDER
-    from bridle.run.recover import read_log
-
-    name = f"{purpose.mode}-{ids.safe_name(purpose.task)}"
-    for path in (path for workspace in workspaces for path in _files(workspace / FOLDER, name, LOG_SUFFIX)):
-        try:
-            if path != but and read_meta(path).purpose == purpose.text:
-                yield read_log(path)
-        except (OSError, DiskError):
-            continue
-
-
-def _files(folder: Path, name: str, suffix: str) -> list[Path]:
-    """Return the files with that name after the time of their start, which may be wrong: a clock can be set."""
-    try:
-        with os.scandir(folder) as entries:
-            names = [
-                entry.name
-                for entry in entries
-                if entry.name.partition("Z-")[2].startswith(name)
-                and entry.name.endswith(suffix)
-                and entry.is_file(follow_symlinks=False)
-            ]
-    except OSError:
-        return []  # an agent has removed the folder
-    return [folder / name for name in sorted(names)]

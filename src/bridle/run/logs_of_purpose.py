@@ -1,0 +1,56 @@
+"""Finds the logs of all agents that were started for one purpose, including agents of killed drivers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridle.errors import DiskError
+from bridle.ground import ids
+from bridle.run.request import Mode
+
+if TYPE_CHECKING:
+    from bridle.run.recover import LoggedRun
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """What identifies the logs: the fields of their requests."""
+
+    text: str
+    mode: Mode
+    task: str
+
+
+def logs_of(purpose: Purpose, workspaces: Sequence[Path], but: Collection[Path | None] = ()) -> Iterator[LoggedRun]:
+    """Yield the logs with that purpose; those that cannot be read only an agent can have made."""
+    from bridle.run.log_meta import LOG_SUFFIX, read_meta  # most runs have no such logs
+    from bridle.run.logs import FOLDER
+    from bridle.run.recover import read_log
+
+    name = f"{purpose.mode}-{ids.safe_name(purpose.task)}"
+    for path in (path for workspace in workspaces for path in _files(workspace / FOLDER, name, LOG_SUFFIX)):
+        try:
+            if path not in but and read_meta(path).purpose == purpose.text:
+                yield read_log(path)
+        except (OSError, DiskError):
+            continue
+
+
+def _files(folder: Path, name: str, suffix: str) -> list[Path]:
+    """Return the files with that name after the time of their start, which may be wrong: a clock can be set."""
+    try:
+        with os.scandir(folder) as entries:
+            names = [
+                entry.name
+                for entry in entries
+                if entry.name.partition("Z-")[2].startswith(name)
+                and entry.name.endswith(suffix)
+                and entry.is_file(follow_symlinks=False)
+            ]
+    except OSError:
+        return []  # an agent has removed the folder
+    return [folder / name for name in sorted(names)]
