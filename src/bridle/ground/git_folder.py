@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from bridle.errors import DiskError
@@ -11,6 +12,29 @@ from bridle.ground import disk
 # A `.git` file and a `commondir` file hold one path each.
 _PATH_LIMIT_BYTES = 64 * 1024
 _PREFIX = "gitdir: "
+# Variables that lead git to another repository, index or objects than those of the folder it runs in. Git sets some of
+# them for its hooks.
+_REPOSITORY_VARIABLES = frozenset(
+    {
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_PREFIX",
+        "GIT_COMMON_DIR",
+        "GIT_NAMESPACE",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_GRAFT_FILE",
+        "GIT_SHALLOW_FILE",
+        "GIT_REPLACE_REF_BASE",
+        "GIT_QUARANTINE_PATH",
+    }
+)
+
+
+def without_repository_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment in which git uses the repository of the folder it runs in."""
+    return {name: value for name, value in environment.items() if name not in _REPOSITORY_VARIABLES}
 
 
 def repository_top(folder: Path) -> Path | None:

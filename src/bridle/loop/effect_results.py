@@ -146,7 +146,9 @@ class ChecksResult(CopyResult, frozen=True, kw_only=True):
 class WorkResult(CopyResult, frozen=True, kw_only=True):
     """The outcome of one agent iteration."""
 
-    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"clock", "head", "failed", "known_cost_usd", "wasted_usd"})
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset(
+        {"clock", "head", "failed", "known_cost_usd", "wasted_usd", "conflicts"}
+    )
 
     ending: str = OK
     message: str = msgspec.field(name="said", default="")
@@ -187,6 +189,8 @@ class WorkResult(CopyResult, frozen=True, kw_only=True):
     """Whether the agent had checked out another branch or moved this one."""
     git_changes: tuple[FileReport, ...] = msgspec.field(name="repository", default=())
     """What the agent changed in `.git` or in Bridle's folders, now restored."""
+    conflicts: tuple[str, ...] = ()
+    """Files with conflict markers of a merge, rebase or stash that the agent did not finish."""
 
 
 class ProtectResult(CopyResult, frozen=True, kw_only=True):

@@ -124,7 +124,7 @@ class WorkArgs(TaskArguments[WorkResult], frozen=True, kw_only=True):
 
     kind: ClassVar[str] = WORK
     result: ClassVar[type[JsonRecord]] = WorkResult
-    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"worker", "stands", "hints"})  # language: a recorded key
+    omitted_if_empty: ClassVar[frozenset[str]] = Arguments.omitted_if_empty | {"hints", "conflicts"}
 
     agent: str = ""
     failure: str = ""
@@ -140,6 +140,8 @@ class WorkArgs(TaskArguments[WorkResult], frozen=True, kw_only=True):
     """The last journal entry whose user messages are known."""
     hints: tuple[str, ...] = ()
     """Hints that arrived while the run paused."""
+    conflicts: tuple[str, ...] = ()
+    """Files in which earlier iterations left conflict markers."""
 
 
 class ProtectArgs(TaskArguments[ProtectResult], frozen=True, kw_only=True):

@@ -35,6 +35,7 @@ from bridle.errors import EffectResolved, Error, LockHeld, RunError, UsageError
 from bridle.ground import clock
 from bridle.ground.clock import SteadyClock
 from bridle.ground.descendants import census
+from bridle.ground.git_folder import without_repository_variables
 from bridle.ground.lock import FileLock, Holder
 from bridle.ground.threads import in_thread, wait_uncancelled
 from bridle.journal.format.state import State
@@ -127,6 +128,7 @@ class Driver:
         performers: Mapping[str, Performer] | None = None,
         on_process_state: Callable[[Any], None] = lambda _state: None,
     ) -> None:
+        environment = without_repository_variables(environment)
         mask = Mask(secret_values(environment))
         self._say: Say = lambda line: say(mask.apply(line))
         self._folder, self._options, self._on_process_state = folder, options, on_process_state

@@ -18,8 +18,10 @@ from bridle.ground import disk, ids
 from bridle.ground.git_folder import git_folder
 from bridle.ground.lock import FileLock
 from bridle.loop.protection import baseline
+from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import snapshot
+from bridle.workspace import git_leftovers, snapshot
+from bridle.workspace.git_leftovers import Leftovers
 from bridle.workspace.snapshot import NO_SHORTCUTS, add_all, index_of_all
 
 # Trees with reverted changes of checks, under the run's id.
@@ -76,14 +78,23 @@ async def fixed_tree(context: RunContext) -> AsyncIterator[CheckedTree]:
             work = await baseline.write_tree(context, variables, untracked)
             files = work if not untracked else await context.git.text("write-tree", variables=variables)
             checked = CheckedTree(files, work)
-            head = _read_head(context)
+            head, state = _read_head(context), git_leftovers.read_state(context.folder)
             disk.write_json_atomic(stem.with_suffix(".json"), {"files": files, "head": head})
             yield checked
+            await stale_git_locks.clear(context.folder)
+            left = await git_leftovers.undo(context.git, state)
             checked.changed = await _revert_changes(context, files, variables)
+            checked.changed += _describe_leftovers(left)
         await _restore_head(context, head, checked.changed)
         stem.with_suffix(".json").unlink(missing_ok=True)
     finally:
         lock.release()
+
+
+def _describe_leftovers(left: Leftovers) -> list[str]:
+    """Return what checks left in git, as names of changed files."""
+    operations = [f".git ({name})" for name in left.operations]
+    return [*operations, *(f".git/{name}" for name in (("index",) if left.marked or left.conflicts else left.replaced))]
 
 
 async def _revert_changes(context: RunContext, files: str, variables: dict[str, str]) -> list[str]:
@@ -114,6 +125,7 @@ async def _revert_interrupted(context: RunContext, stem: Path) -> None:
             f"a check was interrupted in {context.folder}, and the tree {files} from before it is missing",
             remedy=f"Revert what the check changed, remove {note_file}, then run: bridle resume {context.run}",
         )
+    await git_leftovers.end_operations(context.git)
     async with index_of_all(context.git, as_committed=True, at=stem.with_suffix(".index")) as variables:
         if await context.git.text("write-tree", variables=variables) != files:
             left = await snapshot.take(context.git, why="changes of an interrupted check")

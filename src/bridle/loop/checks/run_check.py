@@ -6,7 +6,6 @@ processes that it started end with it. Its raw output is in a private log, and m
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from pathlib import Path
 
@@ -29,11 +28,6 @@ TAIL_CHARACTERS = 14_000
 # A shell between Bridle and the check, because a check may kill its parent. Both outputs are one stream, so that the
 # log has them in order.
 _WRAPPER = 'exec 2>&1; /bin/sh -c "$1"; exit "$?"'
-
-# Variables that point git at another repository are not passed on.
-_REPOSITORY_VARIABLE = re.compile(
-    r"GIT_(DIR|WORK_TREE|INDEX_FILE|PREFIX|COMMON_DIR|NAMESPACE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES)\Z"
-)
 
 
 def argv(command: str) -> tuple[str, ...]:
@@ -75,11 +69,10 @@ def create_output(workspace: Path, moment: datetime, name: str, number: int, mas
 
 async def _run(context: RunContext, command: str, output: CommandOutput, limit_seconds: float) -> int | None:
     """Run the command until it exits, and end what it leaves behind; return None at the limit."""
-    environment = {name: value for name, value in context.environment.items() if not _REPOSITORY_VARIABLE.match(name)}
     captured = await capture(
         ("/bin/sh", "-c", _WRAPPER, "check", command),
         cwd=Path(context.folder),
-        environment={**environment, "PWD": str(context.folder)},
+        environment={**context.environment, "PWD": str(context.folder)},
         limit_seconds=limit_seconds,
         on_stdout=output.add,
         on_stderr=output.add,

@@ -39,18 +39,10 @@ from bridle.loop.working_copy.run_context import RunContext, run_context, with_d
 from bridle.loop.working_copy.run_worktrees import worktree_folder
 from bridle.workspace import snapshot, worktree
 from bridle.workspace.git import Git
+from bridle.workspace.git_leftovers import find_unfinished_operation
 
 # An executable check of the repository itself, which runs with the guard.
 OWN_CHECK = ".ralph/check"
-
-# The files by which git notes an operation that is not finished.
-UNFINISHED_GIT_OPERATIONS = {
-    "rebase-merge": "rebase",
-    "rebase-apply": "rebase",
-    "MERGE_HEAD": "merge",
-    "CHERRY_PICK_HEAD": "cherry-pick",
-    "REVERT_HEAD": "revert",
-}
 
 Say = Callable[[str], None]
 OnReceipt = Callable[[Receipt], None]
@@ -122,12 +114,12 @@ async def check_start(cwd: Path, plan: Plan, settings: Settings, environment: Ma
 
 def _refuse_unfinished_git_operation(git_folder: Path) -> None:
     """Raise UsageError during a rebase or merge, which a checkout of another branch would break."""
-    for name, operation in UNFINISHED_GIT_OPERATIONS.items():
-        if (git_folder / name).exists():
-            raise UsageError(
-                f"a {operation} is in progress in this repository",
-                remedy=f"Finish it (git {operation} --continue) or abort it (git {operation} --abort) first.",
-            )
+    operation = find_unfinished_operation(git_folder)
+    if operation is not None:
+        raise UsageError(
+            f"a {operation} is in progress in this repository",
+            remedy=f"Finish it (git {operation} --continue) or abort it (git {operation} --abort) first.",
+        )
 
 
 async def create(request: RunRequest, runs: Path, environment: Mapping[str, str]) -> Path:

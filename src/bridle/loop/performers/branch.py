@@ -5,7 +5,8 @@ Each can be repeated: a second attempt finds what the first one did.
 
 from __future__ import annotations
 
-from bridle.errors import UsageError
+from bridle.errors import GitError, UsageError
+from bridle.ground.git_folder import git_folder
 from bridle.loop.checks.fixed_tree import stage_work
 from bridle.loop.checks.setup_commands import ensure_setup
 from bridle.loop.effect_results import CommitResult, PrepareResult, RollbackResult
@@ -54,6 +55,11 @@ async def return_to_branch(context: RunContext) -> None:
 
     On another branch, files that it does not have would count as deleted.
     """
+    if git_folder(context.folder) is None:
+        raise GitError(
+            f"{context.folder} is not a git repository any more",
+            remedy=f"Restore its .git folder from a backup, then run: bridle resume {context.run}",
+        )
     git, branch = context.git, run_branch(context.run)
     there = await git.branch()
     if there == branch:

@@ -8,7 +8,7 @@ from bridle.ground.json_fields import JsonFields
 from bridle.loop import effects
 from bridle.loop.effect_results import SummarizeResult
 from bridle.loop.effects import SummarizeArgs
-from bridle.loop.performers import progress_file
+from bridle.loop.performers import progress_file, shared_budget
 from bridle.loop.performers.driver_time import DriverTime
 from bridle.loop.performers.earlier_attempts import SUMMARY_TASK, spent_before
 from bridle.loop.performers.work import SUMMARY_CHARACTERS, limits_of, run_agent, usage_fields
@@ -43,6 +43,7 @@ async def summarize(args: SummarizeArgs, context: RunContext, time: DriverTime) 
         limits=limits_of(context),
     )
     finished = await run_agent(request, context)
+    shared_budget.add_spent(context)
     data = finished.record.structured_output
     summary = JsonFields(data).value("summary") if isinstance(data, Mapping) else finished.outcome.final_text
     if isinstance(summary, str) and summary.strip() and not finished.outcome.run_error:

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bridle.errors import AgentNotReady, DiskError, GitError, UsageError
+from bridle.errors import AgentNotReady, DiskError, UsageError
 from bridle.ground import clock, disk, ids
 from bridle.ground.json_fields import JsonFields
 from bridle.loop import effect_results, effects
-from bridle.loop.effect_results import FileReport, WorkResult
+from bridle.loop.effect_results import WorkResult
 from bridle.loop.effects import WorkArgs
-from bridle.loop.performers import branch, iteration_prompt, progress_file, shared_budget
+from bridle.loop.performers import after_agent, iteration_prompt, progress_file, shared_budget
 from bridle.loop.performers.agent_ending import MESSAGE_CHARACTERS, classify_ending
 from bridle.loop.performers.driver_time import DriverTime
 from bridle.loop.performers.earlier_attempts import log_task, spent_before
 from bridle.loop.plan.model import Task
 from bridle.loop.process.task_state import Usage
 from bridle.loop.progress_events import AgentPrinted
-from bridle.loop.protection import git_metadata
-from bridle.loop.protection.git_metadata import GitMetadata
-from bridle.loop.protection.repairs import OUR_FOLDERS
 from bridle.loop.user_messages import UserMessageReader
-from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.refs import task_slug
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.budget import Cost, cost_so_far
@@ -35,7 +30,7 @@ from bridle.run.runner import run
 from bridle.wire.record.denials import denied_tool
 from bridle.wire.record.outcome import Ending, judge
 from bridle.wire.record.record import Record
-from bridle.workspace import snapshot
+from bridle.workspace import git_leftovers, snapshot
 from bridle.workspace.snapshot import Snapshot
 
 AGENTS_FILE = "AGENTS.md"
@@ -53,8 +48,9 @@ DENIALS = 20
 async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader, time: DriverTime) -> WorkResult:
     """Run one agent on a task; every way in which it can end is a result."""
     task = context.plan.task(args.task)
-    git_before = _read_git_files(context)
+    git_before = after_agent.read_metadata(context)
     before = await _snapshot(context, args)
+    state_before = git_leftovers.read_state(context.folder)
     received = messages.since(args.after)
     prompt = _prompt(task, args, context, (*args.hints, *received.hints))
     prompt_path = _save_prompt(context, args, prompt.text)
@@ -66,16 +62,16 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader,
         on_event=lambda event: context.watch(AgentPrinted(task.title, event)),
         is_announced=False,  # the program and who pays are announced once, before the first iteration
     )
-    restored = await _restore_git(context, before, git_before)
-    after = await snapshot.take(context.git, name=f"{before.name}-after", why="after an iteration", since=before)
+    left = await after_agent.restore(context, before, git_before, state_before)
+    shared_budget.add_spent(context)
     answer = _answer(finished)
     ending = classify_ending(
         finished, agent=request.agent, question=answer.question, now=clock.now(), local=clock.local_zone()
     )
     wasted = spent_before(request, finished.log_path)
     result = WorkResult(
-        ending=ending.ending,
-        message=ending.message,
+        ending=ending.ending if left.fault is None else effect_results.CRASHED,
+        message=ending.message if left.fault is None else left.fault,
         failed=finished.record.failure is not None,
         limit_resets_at=ending.limit_resets_at,
         summary=answer.summary,
@@ -86,76 +82,27 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader,
         **usage_fields(finished, request, wasted),
         wasted_usd=wasted.known_cost_usd,
         attempts=finished.attempts,
-        changed=after.tree != before.tree or after.head != before.head,
-        tree=after.tree,
+        changed=left.after is not None and (left.after.tree, left.after.head) != (before.tree, before.head),
+        tree=left.after.tree if left.after is not None else before.tree,
         snapshot=before.name,
         denials=tuple(describe_denial(denial) for denial in finished.record.permission_denials[:DENIALS]),
         log=str(finished.log_path) if finished.log_path else None,
         prompt=str(prompt_path.relative_to(context.run_folder)),
         cut=prompt.cut,
         user_messages=received,
-        left_branch=restored.left_branch,
-        git_changes=restored.changes,
+        left_branch=left.left_branch,
+        git_changes=left.changes,
+        conflicts=after_agent.unresolved(context, (*args.conflicts, *left.conflicts)),
     )
     _add_progress(context, args, result)
     return result
-
-
-def _read_git_files(context: RunContext) -> GitMetadata:
-    """Read git's own files before an agent starts."""
-    before = git_metadata.read_metadata(context.folder, context.progress_folder)
-    if before.folder is None:
-        raise GitError(
-            f"{context.folder} is not a git repository any more",
-            remedy=f"Restore its .git folder, then run: bridle resume {context.run}",
-        )
-    return before
-
-
-@dataclass(frozen=True)
-class _RestoredGit:
-    """What an agent changed in `.git` and in Bridle's folders, now restored."""
-
-    changes: tuple[FileReport, ...]
-    left_branch: bool
-
-
-async def _restore_git(context: RunContext, before: Snapshot, git_before: GitMetadata) -> _RestoredGit:
-    """Restore git's own files, the branch and the refs after an agent; its changes to the tree stay."""
-    git_after = git_metadata.read_metadata(context.folder, context.progress_folder)
-    if git_after.folder is None:
-        raise GitError(
-            f"the agent deleted .git in {context.folder}",
-            remedy=f"Restore it from a backup, then run: bridle resume {context.run}. The agent's log has the command.",
-        )
-    changes = [*_restore_folders(context), *git_metadata.restore_files(git_before, git_after)]
-    for name in await stale_git_locks.clear(context.folder):
-        context.say(f"removed .git/{name}, which a git process of the agent had left")
-    has_left = await branch.keep_branch(context, head=before.head)
-    if has_left or git_after.refs != git_before.refs:
-        git_after = git_metadata.read_metadata(context.folder, context.progress_folder)
-        changes += await git_metadata.restore_refs(context.git, git_before, git_after, context.came_from)
-    return _RestoredGit(tuple(changes), has_left)
-
-
-def _restore_folders(context: RunContext) -> list[FileReport]:
-    """Remove what an agent has put where Bridle's own folders belong."""
-    reports = []
-    for name in OUR_FOLDERS:
-        path = context.workspace / name
-        if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
-            path.unlink()
-            reports.append(FileReport(name, "this folder of Bridle had been replaced by a file, which was removed"))
-    return reports
 
 
 async def run_agent(request: Request, context: RunContext, **more: Any) -> Finished:
     """Run an agent; a request that is refused before the start has the ending `unusable`."""
     shared_budget.limit_worktree(context)
     try:
-        finished = await run(request, environment=context.environment, say=context.say, **more)
-        shared_budget.add_spent(context)
-        return finished
+        return await run(request, environment=context.environment, say=context.say, **more)
     except UsageError as error:
         refusal = AgentNotReady(f"{request.agent} cannot be used: {error.message}", remedy=error.remedy)
         record = Record()
@@ -174,7 +121,10 @@ async def _snapshot(context: RunContext, args: WorkArgs) -> Snapshot:
     """Take a snapshot before the iteration, or find the one of an interrupted attempt."""
     name = f"{context.run.lower()}-{task_slug(args.task)}-{args.iteration}"
     existing = await snapshot.find(context.git, name)
-    return existing or await snapshot.take(context.git, name=name, why="before an iteration")
+    if existing is None:
+        return await snapshot.take(context.git, name=name, why="before an iteration")
+    await git_leftovers.end_operations(context.git)
+    return existing
 
 
 def _prompt(task: Task, args: WorkArgs, context: RunContext, hints: tuple[str, ...]) -> iteration_prompt.Prompt:

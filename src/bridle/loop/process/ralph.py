@@ -248,6 +248,7 @@ class Loop:
             session_id=task.session_id if is_answered and task.session_agent == agent else None,
             after=self._messages_after,
             hints=tuple(self.state.hints),
+            conflicts=task.conflicts,
         )
         self.state.hints = []
         work = await self._requests.for_task(task, args, effects.work_label(args))
@@ -255,6 +256,7 @@ class Loop:
         task.usage.add(usage)
         task.last = usage.cost_without(Usage(work.wasted_usd))
         self.state.iteration_costs.append(usage.cost_usd)
+        task.conflicts = work.conflicts
         task.first_snapshot = task.first_snapshot or work.snapshot
         task.cut += [(task.iterations, cut) for cut in work.cut]
         task.denials += [denial for denial in work.denials if denial not in task.denials]

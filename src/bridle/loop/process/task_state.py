@@ -123,6 +123,8 @@ class TaskState:
     """What the next prompt must mention: denials, undone changes, a broken check."""
     answer: str | None = None
     """The user's answer, until an iteration has read it."""
+    conflicts: tuple[str, ...] = ()
+    """Files in which its agents left conflict markers."""
     denials: list[str] = field(default_factory=list)
     """Tool calls that were refused."""
     undone: list[str] = field(default_factory=list)

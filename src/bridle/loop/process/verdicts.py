@@ -50,6 +50,11 @@ class Verdicts:
             )
             return
         protected = await self._requests.protect(task, work)
+        if work.conflicts:
+            named = ", ".join(work.conflicts)
+            task.notes.append(f"You left conflict markers in {named}: write what these files must contain.")
+            await self._not_done(task, f"the agent left merge conflicts in {named}", tree=protected.tree or "")
+            return
         checks = self._checks.all(task)
         if not checks:
             await self._accept(task, Verdict.UNVERIFIED, f"the plan has no check for it{_describe_end(work)}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bridle.engine.hooks.run_hooks import Hooks
+from bridle.ground.git_folder import without_repository_variables
 from bridle.loop.plan.model import Plan
 from bridle.loop.progress_events import Listener, unwatched
 from bridle.loop.run_inputs import move_path
@@ -86,7 +87,7 @@ class RunContext:
         if not variables:
             return self
         merged = {**self.environment, **variables}
-        environment = {name: value for name, value in merged.items() if value is not None}
+        environment = without_repository_variables({name: value for name, value in merged.items() if value is not None})
         secrets = [*secret_values(self.environment), *secret_values(environment)]
         return replace(self, environment=environment, mask=Mask(secrets))
 
@@ -106,6 +107,7 @@ def run_context(
     watch: Listener = unwatched,
 ) -> RunContext:
     """Return the context of the working copy whose top is `folder`."""
+    environment = without_repository_variables(environment)
     return RunContext(
         Git(folder, environment),
         folder,

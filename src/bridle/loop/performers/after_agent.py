@@ -1,0 +1,117 @@
+"""The working copy after an agent: git's own files and Bridle's folders are restored, the agent's work stays."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+
+from bridle.errors import GitError
+from bridle.loop.effect_results import FileReport
+from bridle.loop.performers import branch
+from bridle.loop.protection import git_metadata
+from bridle.loop.protection.git_metadata import GitMetadata
+from bridle.loop.protection.repairs import OUR_FOLDERS
+from bridle.loop.working_copy import stale_git_locks
+from bridle.loop.working_copy.run_context import RunContext
+from bridle.workspace import git_leftovers, snapshot
+from bridle.workspace.git_leftovers import GitState, Leftovers
+from bridle.workspace.snapshot import Snapshot
+
+# Files that are reported singly.
+SHOWN_FILES = 20
+
+
+@dataclass(frozen=True)
+class LeftByAgent:
+    """The working copy after an agent; what it changed in `.git` and in Bridle's folders is restored."""
+
+    after: Snapshot | None = None
+    changes: tuple[FileReport, ...] = ()
+    left_branch: bool = False
+    conflicts: tuple[str, ...] = ()
+    """Files in conflict after an operation that the agent did not finish."""
+    fault: str | None = None
+    """Why git cannot be used any more."""
+
+
+async def restore(
+    context: RunContext, before: Snapshot, git_before: GitMetadata, state_before: GitState
+) -> LeftByAgent:
+    """Restore git after an agent and take a snapshot of its work.
+
+    A failure is part of the result: the agent has been paid, and another one would cost as much and fail too.
+    """
+    try:
+        left = await _restore_git(context, before, git_before, state_before)
+        after = await snapshot.take(context.git, name=f"{before.name}-after", why="after an iteration", since=before)
+    except GitError as error:
+        return LeftByAgent(fault=f"git cannot be used after it: {error.message}")
+    return replace(left, after=after)
+
+
+async def _restore_git(
+    context: RunContext, before: Snapshot, git_before: GitMetadata, state_before: GitState
+) -> LeftByAgent:
+    """Restore git's own files, the branch and the refs after an agent; its changes to the tree stay."""
+    for name in await stale_git_locks.clear(context.folder):
+        context.say(f"removed .git/{name}, which a git process of the agent had left")
+    changes = _restore_folders(context)
+    leftovers = await git_leftovers.undo(context.git, state_before)
+    git_after = git_metadata.read_metadata(context.folder, context.progress_folder)
+    if git_after.folder is None:
+        raise GitError(
+            f"the agent deleted .git in {context.folder}",
+            remedy=f"Restore it from a backup, then run: bridle resume {context.run}. The agent's log has the command.",
+        )
+    changes += [*_describe_leftovers(leftovers), *git_metadata.restore_files(git_before, git_after)]
+    has_left = await branch.keep_branch(context, head=before.head)
+    if has_left or git_after.refs != git_before.refs:
+        git_after = git_metadata.read_metadata(context.folder, context.progress_folder)
+        changes += await git_metadata.restore_refs(context.git, git_before, git_after, context.came_from)
+    return LeftByAgent(None, tuple(changes), has_left, leftovers.conflicts[:SHOWN_FILES])
+
+
+def unresolved(context: RunContext, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return those of these files that still have conflict markers."""
+    return tuple(name for name in dict.fromkeys(names) if git_leftovers.has_conflict_markers(context.folder / name))
+
+
+def _describe_leftovers(leftovers: Leftovers) -> list[FileReport]:
+    reports = [
+        FileReport(".git", f"an unfinished {name} was ended; the files stayed as they were")
+        for name in leftovers.operations
+    ]
+    reports += [
+        FileReport(name, "it had merge conflicts in git's index, which were removed; the file stayed as it was")
+        for name in leftovers.conflicts[:SHOWN_FILES]
+    ]
+    reports += [
+        FileReport(name, "it was marked as unchanged (skip-worktree or assume-unchanged); the mark was removed")
+        for name in leftovers.marked[:SHOWN_FILES]
+    ]
+    return reports + [
+        FileReport(name if name == ".git" else f".git/{name}", "git could not read it; it was restored")
+        for name in leftovers.replaced
+    ]
+
+
+def _restore_folders(context: RunContext) -> list[FileReport]:
+    """Remove what an agent has put where Bridle's own folders belong."""
+    reports = []
+    for name in OUR_FOLDERS:
+        path = context.workspace / name
+        if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
+            path.unlink()
+            reports.append(FileReport(name, "this folder of Bridle had been replaced by a file, which was removed"))
+    return reports
+
+
+def read_metadata(context: RunContext) -> GitMetadata:
+    """Read git's own files before an agent starts."""
+    before = git_metadata.read_metadata(context.folder, context.progress_folder)
+    if before.folder is None:
+        raise GitError(
+            f"{context.folder} is not a git repository any more",
+            remedy=f"Restore its .git folder, then run: bridle resume {context.run}",
+        )
+    return before
