@@ -10,10 +10,12 @@ from random import Random
 
 import pytest
 
-from bridle.errors import RunNotFound
+from bridle.errors import JournalBroken, RunNotFound
 from bridle.journal.format import codec, layout
+from bridle.journal.format.digest import sha256
 from bridle.journal.format.entries import Output, Posted
 from bridle.journal.stores.create import NewRun, create_run
+from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.upkeep.audit import Report, audit
 from tests.journal.fixtures.entry_steps import MOMENT, failure, ids, make_request, ok
@@ -168,6 +170,39 @@ def test_a_pack_whose_last_line_a_killed_writer_did_not_finish_is_no_fault(tmp_p
     for cut in (1, 10, 80):
         pack.write_bytes(pack.read_bytes()[:-cut])
         assert faults(audited(run)) == {}
+
+
+@pytest.mark.parametrize("name", ["stdout", "stderr"])
+def test_stored_output_that_was_changed_is_named(tmp_path: Path, name: str) -> None:
+    run = made(tmp_path)
+    with FileStore(run).write("test") as writer:
+        effect_id = writer.new_id()
+        writer.request(make_request(effect_id, 5))
+        output = Output(text="caf\udce9\n")
+        stdout, stderr = (output, None) if name == "stdout" else (None, output)
+        posted = Posted("ok", value=1, started_at=MOMENT, finished_at=MOMENT, stdout=stdout, stderr=stderr)
+        writer.resolve(effect_id, posted)
+    assert faults(audited(run)) == {}
+    file = f"tasks/{effect_id}/{name}.log"
+    (run / file).write_bytes(b"caff\n")
+    assert list(faults(audited(run))) == [file]
+
+
+def test_a_removed_blob_of_a_definition_is_named_and_its_task_refused(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    text = b"[1]\n"
+    blob = f"data-{sha256(text)}.json"
+    with FileStore(run).write("test") as writer:
+        effect_id = writer.new_id()
+        writer.request(make_request(effect_id, 5, blobs={blob: text}))
+    assert faults(audited(run)) == {}
+    reader = FileReader(run)
+    effect = reader.state().effects[effect_id]
+    reader.task(effect)
+    (run / f"tasks/{effect_id}/blobs/{blob}").unlink()
+    assert list(faults(audited(run))) == [f"tasks/{effect_id}/blobs/{blob}"]
+    with pytest.raises(JournalBroken, match=blob):
+        FileReader(run).task(effect)
 
 
 SNAPSHOTS = {

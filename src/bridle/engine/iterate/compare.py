@@ -1,7 +1,7 @@
 """Replay a process against its journal, without agents, and report every difference. Writes nothing.
 
-Every entry is read from its own file and verified. New requests of the process are differences only in a run that has
-ended.
+Every entry and every file that one refers to is read and verified. New requests of the process are differences only in
+a run that has ended.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ def compare(run: Path) -> Comparison:
     store = FileReader(run)
     metadata = store.metadata()
     state = View.of_files(store.place).state
+    store.verify_files(state)  # else a changed file looks like a changed process
     process = load(metadata, run)
     inputs = store.inputs(state.created)
     subject = Run(metadata.run_id, metadata.process_id, str(run), {} if inputs is None else inputs)

@@ -200,10 +200,12 @@ class Engine:
 
     def _report_ended(self, state: State) -> Iteration:
         """Return the report of a run that has completed or was halted."""
+        self._store.inputs(state.created)
         self._store.verify_results(state.resolved)
-        if state.position.end == iteration_report.COMPLETED and state.ended is not None:
-            return self._report_completed(state.ended, iteration_report.iteration_number(state), ())
-        data = state.ended.data if state.ended is not None else {}
+        ended = state.ended and next(self._store.entries(after=state.ended.seq - 1))  # verified, unlike the pack's
+        if state.position.end == iteration_report.COMPLETED and ended is not None:
+            return self._report_completed(ended, iteration_report.iteration_number(state), ())
+        data = ended.data if ended is not None else {}
         halt = {"reason": iteration_report.HALTED} | {key: data[key] for key in ("reason", "payload") if key in data}
         return self._report(
             iteration_report.iteration_number(state), iteration_report.HALTED, iteration_report.HALTED, halt=halt

@@ -48,5 +48,9 @@ RESULT_DIGEST = "resultSha256"
 OUTPUT_DIGEST = "outputSha256"
 INPUTS_DIGEST = "inputsSha256"
 RUN_DIGEST = "runSha256"
+STDOUT_DIGEST = "stdoutSha256"
+STDERR_DIGEST = "stderrSha256"
+# Our own field of a request: the references of the blobs that its definition refers to, whose names have their SHA-256.
+BLOB_REFS = "blobRefs"
 # In the metadata of a result: the files of its evidence, relative to the run, and their SHA-256.
 EVIDENCE = "evidenceSha256"

@@ -23,7 +23,7 @@ FILE_LIMIT_BYTES = 1024 * 1024 * 1024
 class FileRefs:
     """References to the files of a task or a result, for the entry."""
 
-    __slots__ = ("inputs_ref", "ref", "sha256", "stderr_ref", "stdout_ref")
+    __slots__ = ("digests", "inputs_ref", "ref", "sha256", "stderr_ref", "stdout_ref")
 
     def __init__(
         self,
@@ -33,6 +33,7 @@ class FileRefs:
         inputs_ref: str | None = None,
         stdout_ref: str | None = None,
         stderr_ref: str | None = None,
+        digests: dict[str, str] | None = None,
     ) -> None:
         self.ref = ref
         self.sha256 = sha256(text)
@@ -40,6 +41,8 @@ class FileRefs:
         self.inputs_ref = inputs_ref
         self.stdout_ref = stdout_ref
         self.stderr_ref = stderr_ref
+        self.digests = digests or {}
+        """The digests of the stored output, by field of the entry."""
 
 
 class TaskFiles:
@@ -66,17 +69,22 @@ class TaskFiles:
         document = documents.result_document(
             effect, posted, result_ref=result_ref, stdout_ref=stdout_ref, stderr_ref=stderr_ref
         )
-        text = codec.pretty(document)
-        ref = self._write(effect_id, layout.RESULT_FILE, text)
-        return FileRefs(ref, text, stdout_ref=stdout_ref, stderr_ref=stderr_ref)
+        result = codec.pretty(document)
+        ref = self._write(effect_id, layout.RESULT_FILE, result)
+        outputs = {layout.STDOUT_DIGEST: posted.stdout, layout.STDERR_DIGEST: posted.stderr}
+        texts = {name: output.text for name, output in outputs.items() if output is not None}
+        digests = {name: sha256(_encoded(text)) for name, text in texts.items() if text is not None}
+        return FileRefs(ref, result, stdout_ref=stdout_ref, stderr_ref=stderr_ref, digests=digests)
 
     def task(self, effect: Effect) -> TaskDocument:
-        """Return a task.json, with inputs from a blob; raise JournalBroken if one was changed."""
+        """Return a task.json, with inputs from a blob; raise JournalBroken if it or a blob was changed."""
         path = self.path(effect.effect_id) / layout.TASK_FILE
         document = self.read_object(path, digest=effect.request.text(layout.TASK_DIGEST))
         ref = text_of(document, "inputsRef")
         if "inputs" not in document and ref is not None:
             document = document | {"inputs": self._read_ref(ref)}
+        for blob in blob_refs(effect):
+            self._read_ref(blob)
         return TaskDocument(document)
 
     def result(self, effect: Effect) -> Result:
@@ -131,7 +139,7 @@ class TaskFiles:
     def _write_output(self, effect_id: str, name: str, output: Output | None) -> str | None:
         if output is None or output.text is None:
             return None if output is None else output.ref
-        return self._write(effect_id, name, output.text.encode("utf-8", "surrogateescape"))
+        return self._write(effect_id, name, _encoded(output.text))
 
     def _write(self, effect_id: str, name: str, data: bytes) -> str:
         path = self.path(effect_id) / name
@@ -154,6 +162,16 @@ class TaskFiles:
             f"the file {path} of this run is invalid: {fault}",
             remedy=f"Restore it from a backup; bridle audit {shell_word(str(self._run))} lists all faults.",
         )
+
+
+def blob_refs(effect: Effect) -> list[str]:
+    """Return the blobs that the definition of an effect refers to; earlier versions recorded none."""
+    refs = effect.request.data.get(layout.BLOB_REFS)
+    return [str(ref) for ref in refs] if isinstance(refs, list) else []
+
+
+def _encoded(output: str) -> bytes:
+    return output.encode("utf-8", "surrogateescape")
 
 
 def make_durable(folder: Path) -> None:

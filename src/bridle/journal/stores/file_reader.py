@@ -16,7 +16,7 @@ from bridle.ground.light.quick_path import Path
 from bridle.journal.format import codec, documents, folder_names, layout
 from bridle.journal.format.documents import RunMetadata, TaskDocument
 from bridle.journal.format.entries import OK, RUN_CREATED, Effect, Entry, Result
-from bridle.journal.format.state import Position, State, broken, file_name, requested_effect
+from bridle.journal.format.state import COMPLETED, Position, State, broken, file_name, requested_effect
 from bridle.journal.stores import read_pack, write_lock
 from bridle.journal.stores.effect_files import TaskFiles
 from bridle.journal.stores.post_rules import check_key
@@ -175,6 +175,17 @@ class FileReader:
             stamp = self._stamp(effect.effect_id)
             if stamp is None or self._stamps.get(effect.effect_id) != stamp:
                 self.result(effect)
+
+    def verify_files(self, state: State) -> None:
+        """Raise JournalBroken if run.json, the inputs, a task, a result or the output was changed; read all of them."""
+        self.metadata()
+        self.inputs(state.created)
+        for effect in state.effects.values():
+            self.tasks.task(effect)
+            if effect.resolution is not None:
+                self.tasks.result(effect)
+        if state.position.end == COMPLETED:
+            self.output(state.ended)
 
     def _stamp(self, effect_id: str) -> Stamp | None:
         """Return the stamp of a result's file; None if it cannot be read."""

@@ -133,6 +133,10 @@ class FileWriter:
         refs = self._store.tasks.write_task(request)
         data = documents.requested_data(request, task_ref=refs.ref, inputs_ref=refs.inputs_ref)
         data[layout.TASK_DIGEST] = refs.sha256
+        if request.blobs:
+            data[layout.BLOB_REFS] = [
+                f"{layout.TASKS}/{request.effect_id}/{layout.BLOBS}/{name}" for name in request.blobs
+            ]
         return self._append(EFFECT_REQUESTED, data, digest=documents.digest_of(request.inputs))
 
     def resolve(self, effect_id: str, posted: Posted, *, key: str | None = None) -> Entry:
@@ -147,7 +151,7 @@ class FileWriter:
         data = documents.resolved_data(
             effect_id, posted, result_ref=refs.ref, stdout_ref=refs.stdout_ref, stderr_ref=refs.stderr_ref
         )
-        data[layout.RESULT_DIGEST] = refs.sha256
+        data |= {layout.RESULT_DIGEST: refs.sha256, **refs.digests}
         return self._append(EFFECT_RESOLVED, data, value=canonical(posted.value), has_value=posted.status == OK)
 
     def write_output(self, value: object) -> str:
@@ -159,8 +163,10 @@ class FileWriter:
         return layout.OUTPUT_REF
 
     def rebuild(self) -> State:
-        """Read and verify every entry; the pack is rewritten when the lock is released."""
-        self._view = View.of_files(self._store.place)
+        """Read and verify every entry and every file of the run; the pack is rewritten when the lock is released."""
+        view = View.of_files(self._store.place)
+        self._store.verify_files(view.state)
+        self._view = view
         return self._view.state
 
     def end(self) -> None:

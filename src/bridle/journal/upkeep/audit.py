@@ -20,7 +20,7 @@ from bridle.journal.format.entries import OK, RESOLVED_ERROR, RUN_COMPLETED, RUN
 from bridle.journal.format.state import State, file_name, fold
 from bridle.journal.format.ulid import next_ulid
 from bridle.journal.stores import read_pack, state_file
-from bridle.journal.stores.effect_files import FILE_LIMIT_BYTES
+from bridle.journal.stores.effect_files import FILE_LIMIT_BYTES, blob_refs
 from bridle.journal.stores.file_reader import ENTRY_LIMIT_BYTES, FileReader
 
 _SAME = ("effectId", "taskId", "invocationKey")
@@ -180,10 +180,11 @@ class _Audit:
                 self._left(unspoken, "a result without a journal entry; the next result overwrites it")
             return
         data, where = resolution.data, effect.result_ref
-        for name in ("stdoutRef", "stderrRef"):
+        for name, digest in (("stdoutRef", layout.STDOUT_DIGEST), ("stderrRef", layout.STDERR_DIGEST)):
             ref = resolution.text(name)
             if ref is not None:
                 self._exists(ref)
+                self._unchanged(ref, resolution, digest)
         found = self._read_object(where)
         if found is None:
             return
@@ -225,6 +226,8 @@ class _Audit:
 
     def _blobs(self, effect: Effect) -> None:
         """Check a blob by the digest in its name."""
+        for ref in blob_refs(effect):
+            self._exists(ref)
         folder = self._run / layout.TASKS / effect.effect_id / layout.BLOBS
         for name in sorted(os.listdir(folder)) if folder.is_dir() else ():
             digest = documents.digest_in_name(name)

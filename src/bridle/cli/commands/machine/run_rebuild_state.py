@@ -33,7 +33,7 @@ def _run(args: Arguments) -> int:
 
 
 def _rebuild(store: FileStore) -> State:
-    """Read and verify every entry, ignoring both caches, and rewrite them."""
+    """Read and verify every entry and every file of the run, ignoring both caches, and rewrite them."""
     with store.write("run:rebuild-state") as writer:
         state = writer.rebuild()
         write_snapshot(store.run, state, saved_at=iso(time.time_ns()), reason=MANUAL)
@@ -41,7 +41,7 @@ def _rebuild(store: FileStore) -> State:
 
 
 command = LightCommand(
-    "Rebuild a run's derived state from its journal; verify every entry.",
+    "Rebuild a run's derived state from its journal; verify every entry and file.",
     _run,
     arguments=("RUN",),
     options=(DRY_RUN, RUNS_DIR),

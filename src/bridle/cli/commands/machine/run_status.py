@@ -21,6 +21,7 @@ _AUTOMATIC = "node"
 def _run(args: Arguments) -> int:
     reader = FileReader(run_from_arguments(args))
     state = reader.state()
+    reader.inputs(state.created)
     reader.verify_results(state.resolved)
     position = state.position
     last = reader.load(position.seq, position.ulid) if position.seq else None

@@ -62,6 +62,7 @@ def _run(args: Arguments) -> int:
     # Checked before the lock is taken: a refused command changes nothing, not even a lock file.
     position, key = store.position(), args.text("--invocation-key")
     effect = store.pending_effect(position, effect_id, key=key) or pending_effect(store.state(), effect_id, key=key)
+    store.task(effect)  # a result for a task that was changed is refused
     posted = clean_posted(_posted(args, store.run))
     check_answer(effect, posted)
     if args.has("--dry-run"):
