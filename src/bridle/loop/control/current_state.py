@@ -21,6 +21,7 @@ from bridle.ground import clock, ids
 from bridle.journal.format.entries import Effect
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import pauses, pending_waits, time_used
+from bridle.loop.control.driver_time_file import read_driver_times
 from bridle.loop.performers.earlier_attempts import InterruptedWork, interrupted_work
 from bridle.loop.process.receipt import Receipt, TaskReceipt
 from bridle.loop.process.task_state import Usage
@@ -44,7 +45,9 @@ def complete_receipt(receipt: Receipt, store: FileStore, interrupted: Interrupte
     """
     inputs, state, paused = read_inputs(store), store.state(), pauses.pending_pause(store)
     interrupted = interrupted or interrupted_work(store, inputs.workspaces)
-    seconds = time_used.seconds_used(receipt, time_used.earlier_drivers(state, interrupted))
+    seconds = time_used.seconds_used(
+        receipt, time_used.earlier_drivers(state, interrupted, read_driver_times(store.run))
+    )
     receipt = msgspec.structs.replace(
         with_effect_ids(with_interrupted(receipt, interrupted), state.pending),
         seconds=round(seconds, 3),

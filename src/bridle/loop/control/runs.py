@@ -21,6 +21,7 @@ from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop import effects
 from bridle.loop.control import current_state, time_used
+from bridle.loop.control.driver_time_file import read_driver_times, write_driver_time
 from bridle.loop.control.pauses import deliver_user_messages, pending_pause
 from bridle.loop.performers import shared_budget
 from bridle.loop.performers.earlier_attempts import interrupted_work
@@ -242,7 +243,7 @@ async def _drive_once(
         quiet=frozenset(effects.PERFORMED),
     )
     copies = Worktrees(context, has_worktree=settings.uses_worktrees)
-    earlier = time_used.earlier_drivers(store.state(), interrupted)
+    earlier = time_used.earlier_drivers(store.state(), interrupted, read_driver_times(run))
 
     def show(receipt: Receipt) -> None:
         """Show a receipt with what earlier drivers used, and the limits in force."""
@@ -252,7 +253,7 @@ async def _drive_once(
         on_receipt(msgspec.structs.replace(receipt, limits=limits, seconds=round(seconds, 3)))
 
     with time_used.counted(store, earlier) as time:
-        return await Driver(
+        driver = Driver(
             lambda: FileStore(run, reuses_view=True),
             run,
             hooks,
@@ -261,7 +262,9 @@ async def _drive_once(
             say=context.say,
             performers=performers(messages, copies, time),
             on_process_state=show,
-        ).drive()
+        )
+        async with write_driver_time(run, time):
+            return await driver.drive()
 
 
 async def _replayed_receipt(store: FileStore) -> Receipt:

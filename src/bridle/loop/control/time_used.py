@@ -1,14 +1,16 @@
 """How much time and money a run has left, including what interrupted effects used.
 
 Results record the time of drivers. A driver that ends during an effect records its own time in a note, and the results
-of the next driver repeat it. A driver that is killed records nothing; the logs of its agents show how long it ran.
+of the next driver repeat it. A driver that is killed records nothing; a file, and the logs of its agents, show how
+long it ran.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from types import MappingProxyType
 
 from bridle.engine.process.effects import SLEEP
 from bridle.errors import LockHeld
@@ -47,8 +49,13 @@ def needs_driver(store: Store) -> bool:
     return any(effect.kind in (*effects.PERFORMED, SLEEP) for effect in store.position().pending.values())
 
 
-def earlier_drivers(state: State, interrupted: InterruptedWork) -> dict[str, float]:
-    """Return the seconds of drivers that may have run longer than results recorded, by id."""
+def earlier_drivers(
+    state: State, interrupted: InterruptedWork, written: Mapping[str, float] = MappingProxyType({})
+) -> dict[str, float]:
+    """Return the seconds of drivers that may have run longer than results recorded, by id.
+
+    `written` is what drivers wrote into their file.
+    """
     ended = [effect.resolution for effect in state.resolved if effect.kind in effects.PERFORMED and effect.resolution]
     last = max((entry.seq for entry in ended), default=0)
     drivers = dict(interrupted.drivers)
@@ -56,6 +63,8 @@ def earlier_drivers(state: State, interrupted: InterruptedWork) -> dict[str, flo
         if entry.type == DRIVEN and entry.seq > last:
             driver, seconds = _driven(entry, ended)
             drivers[driver] = max(drivers.get(driver, 0.0), seconds)
+    for driver, seconds in written.items():
+        drivers[driver] = max(drivers.get(driver, 0.0), seconds)
     return drivers
 
 
