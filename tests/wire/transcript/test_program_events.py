@@ -81,3 +81,21 @@ def test_binary_garbage_makes_few_items_of_bounded_size() -> None:
     assert events > 1000
     assert len(transcript.items()) < 20
     assert sum(len(item.text) for item in transcript.items() if isinstance(item, TextItem)) <= 20 * 1000
+
+
+def test_lines_that_are_not_events_make_one_item_however_many_they_are() -> None:
+    for line in (b"x", b"{", b"[", b'"', b"1", b"null", b"[]", b"{}", b'{"type":'):
+        transcript = Transcript(kept_characters=100)
+        for event in decode_stream([(line + b"\n") * 1000]):
+            transcript.add(event)
+        (item,) = transcript.items()
+        assert isinstance(item, TextItem | Failure)
+        assert len(item.text) == 100
+        shown_line = len(line) + 1 + (len("not a JSON value\n") if line.startswith(b'{"type') else 0)
+        assert len(item.text) + item.omitted_characters == 1000 * shown_line - 1, line
+
+
+def test_lines_that_are_not_events_after_an_event_are_an_item_of_their_own() -> None:
+    transcript = transcript_of("x", "1", assistant_line(text("a")), '{"type":', '{"type":"us', "y")
+    assert kinds(transcript.items()) == ["TextItem", "TextItem", "Failure", "TextItem"]
+    assert texts(transcript) == ["x\n1", "a", "y"]

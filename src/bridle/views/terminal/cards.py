@@ -288,7 +288,7 @@ class Cards:
     def _failure(self, failure: Failure, width: int) -> Iterator[Line]:
         name = self._page.clean(failure.name).replace("\n", " ")
         yield from self._page.labelled(f"✗ error {name}".rstrip(), failure.text, width, OUTPUT_LINES, "state.error")
-        yield from omitted_line(failure.omitted_characters if self._page.options.full else 0)
+        yield from omitted_line(failure.omitted_characters)
 
     def _unknown(self, unknown: UnknownItem, width: int) -> Iterator[Line]:
         kind = self._page.clean(unknown.kind).replace("\n", " ")

@@ -12,6 +12,7 @@ from bridle.wire.events.decode_tolerant import decode_tolerantly
 from bridle.wire.events.events import Event, Ignored, Malformed, Skipped
 from bridle.wire.events.lines import LINE_LIMIT_BYTES, Lines, Oversize
 from bridle.wire.events.loose_json import JsonObject, decode_json
+from bridle.wire.events.short_lines import decode_short
 
 
 class DialectDecoder(ABC):
@@ -61,6 +62,9 @@ class DialectDecoder(ABC):
 
 def _objects(line: bytes) -> list[Event | tuple[JsonObject, bytes]]:
     """Return the objects on a line, each with its bytes; for anything else its event."""
+    known = decode_short(line)
+    if known is not None:
+        return [*known]
     try:
         value = decode_json(line)
     except (ValueError, RecursionError):

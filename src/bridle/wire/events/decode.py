@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import repeat
 from typing import cast
 
@@ -19,6 +20,7 @@ from bridle.wire.events.decode_tolerant import decode_tolerantly
 from bridle.wire.events.events import Event, Plain, Skipped
 from bridle.wire.events.lines import LINE_LIMIT_BYTES, Lines, Oversize
 from bridle.wire.events.loose_json import JsonObject
+from bridle.wire.events.short_lines import decode_short
 from bridle.wire.events.system import SYSTEM_KINDS, System
 
 
@@ -39,6 +41,10 @@ _DECODE_ERRORS = (msgspec.MsgspecError, ValueError, RecursionError)
 _INTEGER_DIGITS = 4300
 _SAMPLE_BYTES = 128
 _RUN_OF_DIGITS = re.compile(rb"[0-9]{33}")
+
+# No event is as short as that. Garbage of tiny lines repeats them, and an event that is frozen can be returned again.
+_TINY_BYTES = 4
+_TINY_LINES = 4096
 
 
 class Decoder:
@@ -92,6 +98,8 @@ def _decode_each(lines: list[bytes | Oversize]) -> list[Event]:
     for line in lines:
         if isinstance(line, Oversize):
             events.append(Skipped(size_bytes=line.size_bytes))
+        elif len(line) <= _TINY_BYTES:
+            events.extend(_decode_tiny(line))
         elif _may_hold_absurd_integer(line):
             events.extend(decode_tolerantly(line))
         else:
@@ -99,7 +107,15 @@ def _decode_each(lines: list[bytes | Oversize]) -> list[Event]:
     return events
 
 
+@lru_cache(_TINY_LINES)
+def _decode_tiny(line: bytes) -> list[Event]:
+    return _decode_one(line)
+
+
 def _decode_one(line: bytes) -> list[Event]:
+    known = decode_short(line)
+    if known is not None:
+        return known
     try:
         event = _decode_line(line)
     except _DECODE_ERRORS:

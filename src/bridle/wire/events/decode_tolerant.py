@@ -17,6 +17,7 @@ import msgspec
 
 from bridle.wire.events import blocks, events, system
 from bridle.wire.events.loose_json import JsonObject, decode_json, from_json, to_raw, type_of
+from bridle.wire.events.short_lines import decode_short
 
 _REASON_LIMIT = 200  # characters of a decoder's error message that are kept
 # Two objects share a line when the newline between them was lost. A line of thousands is not a stream of events, and
@@ -24,9 +25,6 @@ _REASON_LIMIT = 200  # characters of a decoder's error message that are kept
 GLUED_LIMIT = 1000
 _scan = json.JSONDecoder(strict=False).raw_decode
 _blanks = re.compile(r"\s*").match
-# A line that begins so is text: garbage of short lines would cost three decoders an exception each.
-_TEXT_STARTS = frozenset(bytes([code]) for code in range(0x21, 0x7F) if chr(code) not in '{["-0123456789tfnNI')
-_NOT_JSON = ValueError("not a JSON value")
 # ValueError: a key with a lone surrogate, which msgspec cannot encode to compare it.
 _CONVERT_ERRORS = (msgspec.ValidationError, ValueError, RecursionError)
 _StructT = TypeVar("_StructT", bound=msgspec.Struct)
@@ -36,8 +34,9 @@ _KINDS: dict[str, type[events.Event]] = {kind.__struct_config__.tag: kind for ki
 
 def decode_tolerantly(line: bytes) -> list[events.Event]:
     """Decode one line, whatever its content."""
-    if (line[:1] == b"{" and b"}" not in line) or line[:1] in _TEXT_STARTS:
-        return [_malformed(line, _NOT_JSON)]
+    known = decode_short(line)
+    if known is not None:
+        return known
     try:
         return [event_from_value(decode_json(line), line)]
     except (ValueError, RecursionError) as error:

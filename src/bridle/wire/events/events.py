@@ -250,8 +250,8 @@ class Malformed(Event, frozen=True, kw_only=True, eq=False, gc=False):
     @property
     def is_protocol(self) -> bool:
         """Whether the line looks like a broken event rather than stray text."""
-        head = self.text.lstrip()[:200]
-        return head.startswith("{") and '"type"' in head
+        head = self.text[:200].lstrip()
+        return head[:1] == "{" and '"type"' in head
 
 
 class Skipped(Event, frozen=True, kw_only=True, eq=False, gc=False):

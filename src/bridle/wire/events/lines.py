@@ -6,6 +6,7 @@ No decoding of any kind belongs here.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 # The longest line seen from a real agent is a base64 screenshot of about 14 MB. The limit is four times that;
@@ -14,6 +15,7 @@ LINE_LIMIT_BYTES = 64 * 1024 * 1024
 
 _BOM = b"\xef\xbb\xbf"
 _PADDING = b"\r\0"
+_needs_more = re.compile(rb"\0|\A\xef\xbb\xbf").search  # than a strip
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,11 @@ class Lines:
             self._append(pieces[0])
             lines.extend(self.end())
             pieces[0] = b""
-        if _needs_cleaning(chunk) or len(chunk) > self._limit:
+        if len(chunk) > self._limit:
             lines.extend(line for piece in pieces if (line := self._finish(piece, len(piece))))
+        elif _needs_cleaning(chunk):
+            stripped = [piece.strip(_PADDING) for piece in pieces]
+            lines.extend(filter(None, [clean(piece) if _needs_more(piece) else piece for piece in stripped]))
         else:
             lines.extend(filter(None, pieces))
         self._append(tail)

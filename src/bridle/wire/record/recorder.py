@@ -282,11 +282,12 @@ class Recorder:
             notices.append(event.text)
 
     def _malformed(self, event: Malformed) -> None:
-        self.record.parse_errors += 1
-        if event.text.lstrip().startswith("{"):  # an event that was cut off; a result may follow, or was cut off itself
-            self.record.is_turn_open = True
-        if len(self.record.malformed) < _MALFORMED_KEPT:
-            self.record.malformed.append(event.text[:_MALFORMED_CHARACTERS])
+        record = self.record
+        record.parse_errors += 1
+        if not record.is_turn_open and event.text.lstrip().startswith("{"):
+            record.is_turn_open = True  # an event was cut off; a result may follow, or was cut off itself
+        if len(record.malformed) < _MALFORMED_KEPT:
+            record.malformed.append(event.text[:_MALFORMED_CHARACTERS])
 
     def _skipped(self, event: Skipped) -> None:
         self.record.parse_errors += 1

@@ -26,6 +26,8 @@ class ItemBoard:
         self._homes: dict[str, str | None] = {}
         self._calls: dict[str, int] = {}
         self._growing: dict[int, list[str]] = {}
+        self._omitted: dict[int, int] = {}
+        """Characters that were left out since an item was last read: a line of garbage must not cost a new item."""
         self._running: dict[int, None] = {}
         self._footers: list[int] = []
         self._next_id = 1
@@ -50,8 +52,16 @@ class ItemBoard:
         self._track(item)
 
     def grow(self, item_id: int, piece: str) -> None:
-        """Append to the text of an unfinished item."""
-        self._growing.setdefault(item_id, []).append(piece)
+        """Append to the text of an item."""
+        pieces = self._growing.get(item_id)
+        if pieces is None:
+            pieces = self._growing[item_id] = [self._items[item_id].text]  # type: ignore[union-attr]  # only texts grow
+        pieces.append(piece)
+        self.changed[item_id] = None
+
+    def omit(self, item_id: int, characters: int) -> None:
+        """Count characters that were left out of an item."""
+        self._omitted[item_id] = self._omitted.get(item_id, 0) + characters
         self.changed[item_id] = None
 
     def remove(self, item_id: int) -> None:
@@ -68,6 +78,10 @@ class ItemBoard:
             text = "".join(pieces)
             self._growing[item_id] = [text]
             self._items[item_id] = replace(self._items[item_id], text=text)  # only texts grow
+        omitted = self._omitted.pop(item_id, 0)
+        if omitted:
+            total = self._items[item_id].omitted_characters + omitted  # type: ignore[union-attr]  # only cut items
+            self._items[item_id] = replace(self._items[item_id], omitted_characters=total)
         return self._items.get(item_id)
 
     def items(self, thread: str | None, start: int = 0) -> tuple[AnyItem, ...]:
@@ -80,6 +94,11 @@ class ItemBoard:
         """Return the newest item of a thread."""
         ids = self._threads.get(thread)
         return self.item(ids[-1]) if ids else None
+
+    def is_last(self, item_id: int) -> bool:
+        """Return whether an item is the newest of the main thread."""
+        ids = self._threads[None]
+        return bool(ids) and ids[-1] == item_id
 
     def before(self, item_id: int) -> AnyItem | None:
         """Return the item directly before another one in its thread."""
@@ -132,7 +151,8 @@ class ItemBoard:
 
     def take_changed(self) -> tuple[int, ...]:
         """Return the ids of the items that changed since the last call."""
-        changed, self.changed = tuple(self.changed), {}
+        changed = tuple(self.changed)
+        self.changed.clear()
         return changed
 
     def _index(self, ids: list[int], item_id: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from bridle.wire.events import system
@@ -36,6 +37,15 @@ from bridle.wire.transcript.items import Failure, Notice, NoticeKind, Speaker, S
 from bridle.wire.transcript.tool_calls import ToolCallItems
 
 
+@dataclass(slots=True)
+class _Unreadable:
+    """The last sequence of lines that are not events: its item, and the length of its whole text."""
+
+    kind: type[TextItem | Failure]
+    item_id: int
+    characters: int
+
+
 class ProgramItems:
     """The fold of these events into items; `fold` has the method for each kind."""
 
@@ -46,6 +56,7 @@ class ProgramItems:
         self._limit = limit
         self._session: tuple[Any, ...] | None = None
         self._hooks: dict[str, int] = {}
+        self._unreadable: _Unreadable | None = None
         self.fold: dict[type[Event], Callable[[Any, float | None], None]] = {
             Init: self._init,
             ApiRetry: lambda event, at: self._notice(NoticeKind.RETRY, notice_texts.retry(event), at),
@@ -64,8 +75,8 @@ class ProgramItems:
             ControlResponse: self._control_response,
             Malformed: self._malformed,
             Skipped: self._skipped,
-            Ignored: lambda event, at: self.unknown("not an event", event.text, None, at),
-            Unknown: lambda event, at: self.unknown(event.kind or "no type", _raw(event), None, at),
+            Ignored: lambda event, at: self._add_line(TextItem, event.text, at),
+            Unknown: self._unknown,
         }
 
     def finish(self) -> None:
@@ -134,22 +145,38 @@ class ProgramItems:
 
     def _malformed(self, event: Malformed, at: float | None) -> None:
         if event.is_protocol:
-            self.failure("broken line", f"{event.reason}\n{event.text}", None, at)
+            self._add_line(Failure, f"{event.reason}\n{event.text}", at)
         else:
-            self._stray_line(event.text, at)
+            self._add_line(TextItem, event.text, at)
 
-    def _stray_line(self, line: str, at: float | None) -> None:
-        """Add a line that is not JSON; one that follows another extends it."""
-        last = self._board.last(None)
-        if not isinstance(last, TextItem) or last.speaker is not Speaker.STRAY:
-            clipped = self._clip(line, self._limit)
-            omitted = clipped.omitted_characters
-            self._board.put(TextItem, at=at, text=clipped.text, speaker=Speaker.STRAY, omitted_characters=omitted)
-        elif last.omitted_characters:
-            self._board.change(last.id, omitted_characters=last.omitted_characters + len(line) + 1)
+    def _unknown(self, event: Unknown, at: float | None) -> None:
+        if event.kind:
+            self.unknown(event.kind, _raw(event), None, at)
+        else:  # an object without a type is no event
+            self._add_line(TextItem, _raw(event), at)
+
+    def _add_line(self, kind: type[TextItem | Failure], line: str, at: float | None) -> None:
+        """Add a line that is not an event; one that follows another of its kind extends it."""
+        last = self._unreadable
+        if last is None or last.kind is not kind or not self._board.is_last(last.item_id):
+            self._begin_lines(kind, line, at)
+            return
+        before, added = last.characters, len(line) + 1
+        last.characters += added
+        if before > self._limit:  # garbage can be millions of lines: these are only counted
+            self._board.omit(last.item_id, added)
+        elif before + added <= self._limit:
+            self._board.grow(last.item_id, f"\n{line}")
         else:
-            clipped = self._clip(f"{last.text}\n{line}", self._limit)
-            self._board.change(last.id, text=clipped.text, omitted_characters=clipped.omitted_characters)
+            item = self._board.item(last.item_id)
+            clipped = self._clip(f"{item.text}\n{line}", self._limit)  # type: ignore[union-attr]  # it has a text
+            self._board.change(last.item_id, text=clipped.text, omitted_characters=clipped.omitted_characters)
+
+    def _begin_lines(self, kind: type[TextItem | Failure], line: str, at: float | None) -> None:
+        clipped = self._clip(line, self._limit)
+        fields: dict[str, Any] = {"text": clipped.text, "omitted_characters": clipped.omitted_characters}
+        fields |= {"speaker": Speaker.STRAY} if kind is TextItem else {"name": "broken line"}
+        self._unreadable = _Unreadable(kind, self._board.put(kind, at=at, **fields), len(line))
 
     def _skipped(self, event: Skipped, at: float | None) -> None:
         self.failure("line too long", f"skipped {event.size_bytes} bytes in one line", None, at)
