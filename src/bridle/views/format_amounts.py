@@ -48,5 +48,6 @@ def format_usd(usd: float | None, *, known: float = 0.0) -> str:
 
 
 def format_count(number: int, noun: str) -> str:
-    """Format a number with its noun: `1 task`, `1,200 lines`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    """Format a number with its noun: `1 task`, `1,200 lines`, `2 entries`."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"

@@ -114,7 +114,7 @@ def test_no_hook_runs_again(tmp_path: Path) -> None:
         (', key="gate"', "", "EFFECT_REQUESTED", "does not request what is recorded: gate __sdk.breakpoint"),
         ("return [both,", "return [gate,", "RUN_COMPLETED", "the process returns"),
         ("return [both,", "raise ValueError('new')  # [", "RUN_COMPLETED", "fails with ValueError: new"),
-        ("return [both,", "await ctx.task(step, {'more': 1}); return [both,", "RUN_COMPLETED", "waits for 1 effects"),
+        ("return [both,", "await ctx.task(step, {'more': 1}); return [both,", "RUN_COMPLETED", "waits for 1 effect"),
         ("return [both,", "await ctx.halt('no'); return [both,", "RUN_COMPLETED", "halts with"),
     ],
 )

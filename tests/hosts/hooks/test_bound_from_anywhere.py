@@ -141,7 +141,7 @@ def test_a_binding_that_cannot_be_recorded_is_refused_and_leaves_nothing(host: H
 
 def test_a_session_at_its_limit_is_not_reported_as_bound(host: Host) -> None:
     bound = host.bridle(*CREATE, *BIND, "--max-iterations", "1")["session"]
-    assert (bound["bound"], "limit of 1 iterations" in bound["error"]) == (False, True)
+    assert (bound["bound"], "iteration limit of 1" in bound["error"]) == (False, True)
     assert host.stop(host.project.folder).document == {}
 
 
@@ -159,9 +159,10 @@ def test_a_session_that_is_neither_this_one_nor_registered_is_not_reported_as_bo
 
 def test_a_session_at_its_limit_that_is_bound_anew_is_reported(host: Host) -> None:
     host.bridle("session:init", "--session-id", "s", "--max-iterations", "1", "--json")
+    host.project.run("")
     words = ("session:associate", "--session-id", "s", "--harness", "claude-code", "--run-id", "r", "--json")
     done = run_bridle(*words, cwd=host.project.folder, environment=host.project.environment())
-    assert (done.returncode, "has reached its limit of 1 iterations" in done.stderr) == (0, True)
+    assert (done.returncode, "has reached its iteration limit of 1" in done.stderr) == (0, True)
 
 
 def test_a_record_that_is_damaged_is_ignored(host: Host) -> None:

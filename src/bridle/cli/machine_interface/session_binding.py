@@ -50,7 +50,7 @@ class SessionBinding:
         """Refuse to report a session as bound that will not be held."""
         if file.session.is_spent:
             limit = file.session.max_iterations
-            self.refusal = f"{file.path} has reached its limit of {limit} iterations; pass a larger --max-iterations"
+            self.refusal = f"{file.path} has reached its iteration limit of {limit}; pass a larger --max-iterations"
 
 
 def requested_binding(args: Arguments, runs: Path, run_id: str, prompt: str | None) -> SessionBinding | None:

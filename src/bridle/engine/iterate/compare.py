@@ -26,7 +26,7 @@ from bridle.engine.replay.replay import Replay
 from bridle.errors import EffectFailed, Error, ProcessDiverged, RunError
 from bridle.ground.json_fields import JsonFields
 from bridle.journal.format import codec
-from bridle.journal.format.entries import Effect, Entry
+from bridle.journal.format.entries import RUN_COMPLETED, Effect, Entry
 from bridle.journal.format.state import State, file_name
 from bridle.journal.format.ulid import RANDOM_BYTES, next_ulid
 from bridle.journal.stores.file_reader import FileReader
@@ -123,7 +123,7 @@ class _End:
                 return f"fails with {self.failure}"
             case iteration_report.HALTED:
                 return f"halts with {_preview(self.value)}"
-        return f"waits for {self.value} effects"
+        return f"waits for {self.value} {'effect' if self.value == 1 else 'effects'}"
 
 
 def _differences(replay: Replay, process: Process, store: FileReader, state: State) -> Iterator[Difference]:
@@ -140,7 +140,8 @@ def _differences(replay: Replay, process: Process, store: FileReader, state: Sta
             message = f"the process does not request what is recorded: {_describe_request(recorded.request)}"
             yield Difference(f"{location}: {message}", _name(recorded.request))
     if state.position.end is not None and state.ended is not None and MANUAL_END not in state.ended.data:
-        now, then = _present_end(replay), _recorded_end(store, state.ended)
+        now = _present_end(replay, checks_depth=state.ended.type != RUN_COMPLETED)  # earlier versions had no limit
+        then = _recorded_end(store, state.ended)
         if not _is_same_end(now, then, replay):
             error_location = load_process.location_in(replay.error, process.path.parent) if replay.error else None
             message = f"the process {now}, but the journal records that it {then}"
@@ -161,7 +162,7 @@ def _is_same_end(now: _End, recorded: _End, replay: Replay) -> bool:
     return now == recorded
 
 
-def _present_end(replay: Replay) -> _End:
+def _present_end(replay: Replay, *, checks_depth: bool) -> _End:
     if (halt := replay.answers.halt_request) is not None:
         return _End(iteration_report.HALTED, [halt.reason, _from_json(halt.payload)])
     if replay.error is not None:
@@ -169,8 +170,10 @@ def _present_end(replay: Replay) -> _End:
     if not replay.has_returned:
         return _End(iteration_report.WAITING, len(replay.answers.pending))
     try:
+        if checks_depth:
+            iteration_report.check_depth(replay.value)
         return _End(iteration_report.COMPLETED, _from_json(replay.value))
-    except (TypeError, ValueError, RecursionError) as error:
+    except (TypeError, ValueError, RecursionError, codec.BadText) as error:
         return _failed_end(Failure(RunError.__name__, f"{iteration_report.NOT_JSON}: {error}"))
 
 

@@ -30,6 +30,7 @@ from bridle.ground.lock import FileLock
 from bridle.journal.format import layout
 from bridle.journal.format.documents import RunMetadata
 from bridle.journal.format.entries import OK, RUN_COMPLETED, RUN_FAILED, RUN_HALTED, Effect, Entry, Posted
+from bridle.journal.format.input_values import TooDeep
 from bridle.journal.format.state import State
 from bridle.journal.stores.store import LOCK_WAIT_SECONDS, Store, Writer
 
@@ -180,8 +181,9 @@ class Engine:
         self, replay: Replay, writer: Writer, state: State, number: int, warnings: tuple[str, ...]
     ) -> Iteration:
         try:
+            iteration_report.check_depth(replay.value)
             output_ref = writer.write_output(replay.value)
-        except (TypeError, ValueError, RecursionError) as error:
+        except (TypeError, ValueError, RecursionError, TooDeep) as error:
             not_json = RunError(f"{iteration_report.NOT_JSON}: {error}")
             return self._failed(not_json, writer, state, number, warnings)
         ended = writer.append(RUN_COMPLETED, {"outputRef": output_ref})

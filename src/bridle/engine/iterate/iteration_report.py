@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 from bridle.engine.process.effects import BREAKPOINT, SLEEP, WAITING_KINDS
 from bridle.errors import EffectFailed
 from bridle.ground.json_fields import JsonFields
+from bridle.journal.format.codec import BadText
 from bridle.journal.format.documents import TaskDocument
 from bridle.journal.format.entries import Effect
+from bridle.journal.format.input_values import TooDeep, check_value
 from bridle.journal.format.state import State
 from bridle.journal.stores.store import Store
 
@@ -181,6 +183,16 @@ class Iteration(NamedTuple):
         }
         metadata = {"runId": self.run_id, "processId": self.process_id, "hookStatus": self.hook_status}
         return _present(document) | {"metadata": metadata}
+
+
+def check_depth(value: object) -> None:
+    """Raise TooDeep if the value of a process is nested deeper than other values may be."""
+    try:
+        check_value(value)
+    except TooDeep:
+        raise
+    except BadText:
+        pass  # keys that are not text become text when they are written
 
 
 def next_actions(store: Store, pending: Iterable[Effect]) -> tuple[Action, ...]:

@@ -12,6 +12,7 @@ from bridle.ground.light.quick_path import Path
 from bridle.hosts.hooks.hook_protocol import STOP_HOLDER, Answer, HookCall, Payload, approve, file_warnings
 from bridle.hosts.hooks.stop_rules import (
     APPROVE,
+    NO_PROGRESS,
     NO_PROGRESS_STOPS,
     RUN_STATE_UNKNOWN,
     SESSION_INACTIVE,
@@ -79,8 +80,8 @@ class BoundStop:
         if file is None or file.session.run_id != self._file.session.run_id:
             return approve("the session was bound to another run during its Stop hook; it may stop this time")
         verdict, run, now = before_run(file.session), None, time.time_ns()
+        limit = no_progress_stops(self._call.environ)
         if verdict is None:
-            limit = no_progress_stops(self._call.environ)
             run = _run_facts(store, writer, limit, now)
             verdict = about_run(run, promises, no_progress_stops=limit)
         session = verdict.applied(file.session, session_file.moment(now))
@@ -96,7 +97,9 @@ class BoundStop:
         if verdict.reason == SESSION_INACTIVE:
             self._note_inactivity(store.run)
         if run is None or verdict.decision == APPROVE:
-            return approve(*file_warnings(file))
+            is_stuck = verdict.reason == NO_PROGRESS
+            why = f"the session may stop ({NO_PROGRESS}): the last {limit} stops added nothing else to its run"
+            return approve(*((why,) if is_stuck else ()), *file_warnings(file))
         return Answer(self._block(file, session, run, str(store.run)), file_warnings(file))
 
     def _note_inactivity(self, run: Path) -> None:

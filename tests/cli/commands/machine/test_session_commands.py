@@ -308,11 +308,21 @@ def test_a_session_is_bound_to_a_run(place: SessionFolder) -> None:
     assert (session.run_id, session.active, session.iteration, place.file().prompt) == ("r1", True, 3, "Build it")
 
 
-def test_a_session_is_bound_to_a_run_that_is_not_there_only_with_a_warning(place: SessionFolder) -> None:
+def test_a_session_is_not_bound_to_a_run_that_does_not_exist(place: SessionFolder) -> None:
     place.put(make_session())
-    done = place.session("associate", "--run-id", "gone")
-    assert (done.code, place.file().session.run_id) == (0, "gone")
-    assert "no readable run gone" in done.stderr
+    before = place.path().read_bytes()
+    for more in ((), ("--force",)):
+        assert refusal(place.session("associate", "--run-id", "gone", *more))["error"] == "RUN_NOT_FOUND"
+    assert place.path().read_bytes() == before
+
+
+def test_an_inactive_session_is_bound_to_its_own_run_again(place: SessionFolder) -> None:
+    place.make_run("r1", is_waiting=True)
+    place.put(make_session(run_id="r1", active=False))
+    assert place.session("associate", "--run-id", "r1").code == 0
+    assert (place.file().session.run_id, place.file().session.active) == ("r1", True)
+    again = refusal(place.session("associate", "--run-id", "r1"))
+    assert (again["error"], again["existingRunId"]) == ("RUN_ALREADY_ASSOCIATED", "r1")
 
 
 @pytest.mark.parametrize("end", ["RUN_COMPLETED", "RUN_FAILED", "RUN_HALTED"])

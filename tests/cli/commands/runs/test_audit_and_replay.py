@@ -15,8 +15,8 @@ def test_a_driven_run_agrees_and_is_in_order(tmp_path: Path) -> None:
     assert driven.bridle("drive").returncode == 0
     audit, replay = driven.bridle("audit"), driven.bridle("replay")
     assert (audit.returncode, replay.returncode) == (0, 0)
-    assert audit.stdout.startswith("r1 has no problems: 6 entries, 1 effects")
-    assert replay.stdout == "r1 (completed) agrees: 1 effects, 6 entries\n"
+    assert audit.stdout.startswith("r1 has no problems: 6 entries, 1 effect")
+    assert replay.stdout == "r1 (completed) agrees: 1 effect, 6 entries\n"
     document = json.loads(driven.bridle("replay", "r1", "--json").stdout)
     assert (document["agrees"], document["differences"], document["effects"]) == (True, [], 1)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments, LightCommand, Option, print_json
 from bridle.cli.machine_interface.run_argument import runs_dir
 from bridle.cli.machine_interface.session_argument import (
@@ -12,7 +14,7 @@ from bridle.cli.machine_interface.session_argument import (
     required_run_id,
     warn,
 )
-from bridle.errors import RunAssociated
+from bridle.errors import RunAssociated, RunNotFound
 from bridle.ground.light.quick_path import Path
 from bridle.hosts.sessions.binding import UNKNOWN, record, refuse_running, run_of, state_of
 from bridle.hosts.sessions.session import Session, SessionFile
@@ -29,15 +31,18 @@ def _run(args: Arguments) -> int:
     path, run_id, runs = find_session_file(args), required_run_id(args), runs_dir(args)
 
     def change(file: SessionFile) -> Session:
-        _check(path, file.session.run_id, runs, is_forced=args.has("--force"))
+        if file.session.run_id != run_id or file.session.active:
+            _check(path, file.session.run_id, runs, is_forced=args.has("--force"))
+        if not os.path.isdir(runs / run_id):
+            raise RunNotFound(f"run {run_id} not found in {runs}", remedy="Pass --runs-dir, or another id.")
         record(path, runs / run_id)
         return file.session.changed(run_id=run_id, active=True)
 
     session = change_session(path, change, holder="session:associate")
     if session.is_spent:
-        warn(f"{path} has reached its limit of {session.max_iterations} iterations; its stops are not blocked")
+        warn(f"{path} has reached its iteration limit of {session.max_iterations}; its stops are not blocked")
     if state_of(runs / run_id) == UNKNOWN:
-        warn(f"no readable run {run_id} in {runs}; stops are not blocked until there is one")
+        warn(f"the run {run_id} in {runs} cannot be read; stops are not blocked until it can")
     if args.has("--json"):
         print_json({"stateFile": str(path), "runId": run_id}, pretty=True)
     else:

@@ -42,7 +42,7 @@ def _answer(file: SessionFile | None, now: str) -> dict[str, object]:
         return _stop(None, NOT_FOUND, "no such session")
     session = file.session
     if session.is_spent:
-        return _stop(file, LIMIT_REACHED, f"limit of {session.max_iterations} iterations reached")
+        return _stop(file, LIMIT_REACHED, f"iteration limit of {session.max_iterations} reached")
     if not session.active:
         return _stop(file, INACTIVE, "the session is not active")
     return {

@@ -29,6 +29,7 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
     Babysitter SDK are verified in the same way.
     """
     from bridle.journal.upkeep.audit import audit
+    from bridle.views.format_amounts import format_count
 
     folder = chosen_run(run, runs_dir)
     report = audit(folder)
@@ -49,6 +50,7 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
         show(f"wrong: {os.path.normpath(folder / finding.file)}: {finding.fault}")
     for finding in report.leftovers:
         show(f"leftover: {os.path.normpath(folder / finding.file)}: {finding.fault}")
-    verdict = "has no problems" if report.is_good else f"has {len(report.wrong)} problems"
-    show(f"{folder.name} {verdict}: {report.entries} entries, {report.effects} effects, {report.files} files read")
+    verdict = "has no problems" if report.is_good else f"has {format_count(len(report.wrong), 'problem')}"
+    counts = ((report.entries, "entry"), (report.effects, "effect"), (report.files, "file"))
+    show(f"{folder.name} {verdict}: {', '.join(format_count(*count) for count in counts)} read")
     return SUCCESS if report.is_good else FAILED

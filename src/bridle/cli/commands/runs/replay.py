@@ -28,6 +28,7 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
     """
     folder = chosen_run(run, runs_dir)
     from bridle.engine.iterate.compare import compare  # not needed to report a missing run
+    from bridle.views.format_amounts import format_count
 
     comparison = compare(folder)
     if as_json:
@@ -50,6 +51,6 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
         show(f"differs at {difference.entry or 'no single entry'}: {difference.message}")
     if comparison.agrees:
         more = f"; next it would request {comparison.ahead} more" if comparison.ahead else ""
-        counts = f"{comparison.effects} effects, {comparison.entries} entries{more}"
+        counts = f"{format_count(comparison.effects, 'effect')}, {format_count(comparison.entries, 'entry')}{more}"
         show(f"{comparison.run_id} ({comparison.state}) agrees: {counts}")
     return SUCCESS if comparison.agrees else FAILED
