@@ -14,6 +14,7 @@ import bridle
 from bridle.hosts.sessions import session_file
 from tests.hosts.fixtures.hook_project import Project
 from tests.journal.fixtures.recorded_samples import sample
+from tests.loop.fixtures.fake_agent import make_project
 
 # A hang is a failure; a cold start on a busy machine takes a few seconds.
 LIMIT_SECONDS = 60
@@ -134,6 +135,30 @@ def test_a_command_about_a_run_imports_nothing_heavy(words: tuple[str, ...], tmp
     line = CommandLine(tuple(given.get(word, word) for word in words), HEAVY)
     # SHA-256 and moments have cheap ways of their own there.
     assert sorted(imported_by(line) & (HEAVY | {"hashlib", "_hashlib", "datetime", "ulid_transform"})) == []
+
+
+# What drives a run, reads the logs of agents or formats for a terminal. Replaying a journal needs asyncio.
+NOT_FOR_STATUS = frozenset(
+    {
+        "bridle.engine.drive.driver",
+        "bridle.loop.control.runs",
+        "bridle.run.runner",
+        "bridle.wire.record.record",
+        "click",
+        "httpx",
+        "psutil",
+        "rich",
+    }
+)
+
+
+def test_the_status_of_a_run_of_the_loop_imports_nothing_that_drives_it(tmp_path: Path) -> None:
+    here = make_project(tmp_path, "# T\n\n## One\nCheck: `test -f one`\n", "open('one', 'w').close()")
+    assert here.bridle("run").returncode == 0
+    run = next((here.folder / ".a5c/runs").glob("*/run.json")).parent
+    for options in ((), ("--json",)):
+        line = CommandLine(("status", str(run), *options), NOT_FOR_STATUS)
+        assert sorted(imported_by(line) & line.denied) == []
 
 
 # What agents and hooks call about a session; each gets one that is bound to a run that waits.

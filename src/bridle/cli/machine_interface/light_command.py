@@ -1,4 +1,4 @@
-"""Commands that start in milliseconds: agents and hooks start them many times a minute.
+"""Commands that start in milliseconds: agents, hooks and status bars start them many times a minute.
 
 Importing click takes longer than all that a hook does, so these commands are a table of arguments and options and a
 function that receives them as text. The dispatcher, the help and the docs page treat them like click commands.
@@ -79,10 +79,12 @@ class LightCommand:
         *,
         arguments: tuple[str, ...] = (),
         options: tuple[Option, ...] = (),
+        common_options: tuple[Option, ...] = (JSON, VERBOSE),
     ) -> None:
         self.summary = summary
         self.arguments = arguments
-        self.options = {option.name: option for option in (*options, JSON, VERBOSE, _HELP)}
+        """Their names, in brackets if they may be omitted."""
+        self.options = {option.name: option for option in (*options, *common_options, _HELP)}
         self._run = run
 
     def invoke(self, name: str, argv: list[str]) -> int:
@@ -133,7 +135,8 @@ class LightCommand:
         return option
 
     def _check(self, arguments: list[str], options: dict[str, str]) -> None:
-        if len(arguments) < len(self.arguments):
+        required = [name for name in self.arguments if not name.startswith("[")]
+        if len(arguments) < len(required):
             raise UsageError(f"{self.arguments[len(arguments)]} is missing")
         if len(arguments) > len(self.arguments):
             raise UsageError(f"{arguments[len(self.arguments)]!r} is an unexpected argument")

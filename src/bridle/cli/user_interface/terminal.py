@@ -1,56 +1,17 @@
-"""What the commands for users share: common options, output on stderr, interruption by signals."""
+"""What the commands for users share: finding a run, output on stderr, interruption by signals."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
-import click
-
 from bridle.ground.git_folder import repository_top
 
 T = TypeVar("T")
-Decorated = Callable[..., Any]
-
-
-def run_argument(function: Decorated) -> Decorated:
-    """Add the argument RUN: a run's id, a unique prefix of it, its folder, or `last`."""
-    return click.argument("run", metavar="[RUN]", default="last")(function)
-
-
-def runs_dir_option(function: Decorated) -> Decorated:
-    """Add the option --runs-dir."""
-    text = "Folder of the runs.  [default: $BABYSITTER_RUNS_DIR, else .a5c/runs]"
-    return click.option("--runs-dir", metavar="DIR", help=text)(function)
-
-
-def json_option(function: Decorated) -> Decorated:
-    """Add the option --json."""
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")(function)
-
-
-def auth_option(function: Decorated) -> Decorated:
-    """Add the option --auth."""
-    text = "What pays: the login, or ANTHROPIC_API_KEY from the environment.  [default: auto]"
-    return click.option("--auth", type=click.Choice(["auto", "login", "key"]), help=text)(function)
-
-
-def limit_options(function: Decorated) -> Decorated:
-    """Add the limits that both `run` and `resume` take."""
-    for option in (
-        click.option("--tries", type=int, help="Tries for each task.  [default: 5]"),
-        click.option(
-            "--max-time", metavar="DURATION", help="Limit of the whole run: seconds, or 90s, 15m, 8h.  [default: 8h]"
-        ),
-        click.option("--max-iterations", type=int, help="Limit of agent runs.  [default: 50]"),
-        click.option("--max-cost", type=float, metavar="USD", help="Limit of the agents' cost.  [default: 20]"),
-    ):
-        function = option(function)
-    return function
 
 
 def runs_here(runs_dir: str | None = None) -> Path:

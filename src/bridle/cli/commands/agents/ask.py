@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridle.cli.exit_codes import AGENT_UNUSABLE, FAILED, INTERRUPTED, SUCCESS
-from bridle.cli.user_interface.terminal import auth_option, reader_is_gone, run_interruptible
+from bridle.cli.user_interface.options import auth_option
+from bridle.cli.user_interface.terminal import reader_is_gone, run_interruptible
 from bridle.errors import UsageError
 
 if TYPE_CHECKING:

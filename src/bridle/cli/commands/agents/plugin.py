@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridle.cli.exit_codes import FAILED, SUCCESS
-from bridle.cli.user_interface.terminal import json_option, print_document, say, show, top_of
+from bridle.cli.user_interface.options import json_option
+from bridle.cli.user_interface.terminal import print_document, say, show, top_of
 from bridle.errors import ProcessError, UsageError
 
 if TYPE_CHECKING:

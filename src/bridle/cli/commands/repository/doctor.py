@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from bridle.cli.exit_codes import FAILED, SUCCESS
-from bridle.cli.user_interface.terminal import json_option, print_document, runs_dir_option, show
+from bridle.cli.user_interface.options import json_option, runs_dir_option
+from bridle.cli.user_interface.terminal import print_document, show
 
 
 @click.command("doctor", short_help="Check what is installed, what is missing and how to fix it.")

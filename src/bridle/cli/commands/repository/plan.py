@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridle.cli.user_interface.terminal import auth_option
+from bridle.cli.user_interface.options import auth_option
 from bridle.errors import UsageError
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridle.cli.user_interface.terminal import chosen_run, json_option, print_document, runs_dir_option, show, shown_run
+from bridle.cli.user_interface.options import json_option, runs_dir_option
+from bridle.cli.user_interface.terminal import chosen_run, print_document, show, shown_run
 from bridle.errors import EffectNotFound, UsageError
 
 if TYPE_CHECKING:

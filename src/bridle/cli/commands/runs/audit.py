@@ -7,14 +7,8 @@ import os
 import click
 
 from bridle.cli.exit_codes import FAILED, SUCCESS
-from bridle.cli.user_interface.terminal import (
-    chosen_run,
-    json_option,
-    print_document,
-    run_argument,
-    runs_dir_option,
-    show,
-)
+from bridle.cli.user_interface.options import json_option, run_argument, runs_dir_option
+from bridle.cli.user_interface.terminal import chosen_run, print_document, show
 
 
 @click.command("audit", short_help="Verify a run's checksums, sequence and receipts.")

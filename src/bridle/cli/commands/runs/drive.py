@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridle.cli.user_interface.terminal import auth_option, chosen_run, json_option, run_argument, runs_dir_option
+from bridle.cli.user_interface.options import auth_option, json_option, run_argument, runs_dir_option
+from bridle.cli.user_interface.terminal import chosen_run
 from bridle.errors import UsageError
 
 if TYPE_CHECKING:

@@ -5,15 +5,8 @@ from __future__ import annotations
 import click
 
 from bridle.cli.exit_codes import FAILED, SUCCESS
-from bridle.cli.user_interface.terminal import (
-    chosen_run,
-    json_option,
-    print_document,
-    run_argument,
-    runs_dir_option,
-    say,
-    show,
-)
+from bridle.cli.user_interface.options import json_option, run_argument, runs_dir_option
+from bridle.cli.user_interface.terminal import chosen_run, print_document, say, show
 
 
 @click.command("replay", short_help="Replay a run from its journal, with no agent, and compare.")

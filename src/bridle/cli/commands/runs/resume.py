@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from bridle.cli.user_interface.terminal import limit_options
+from bridle.cli.user_interface.options import limit_options
 
 
 @click.command("resume", short_help="Continue a run after a crash, an interruption or a limit.")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridle.cli.user_interface.terminal import auth_option, limit_options, print_document
+from bridle.cli.user_interface.options import auth_option, limit_options
+from bridle.cli.user_interface.terminal import print_document
 from bridle.errors import AgentError
 
 if TYPE_CHECKING:

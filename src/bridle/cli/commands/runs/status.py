@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import click
+from bridle.cli.machine_interface.light_command import JSON, Arguments, LightCommand
 
 
-@click.command("status", short_help="Show the receipt of a run as it is now.")
-@click.argument("run", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print the receipt as one JSON document on stdout.")
-def command(*, run: str | None, as_json: bool) -> int:
-    """Show the receipt of RUN (default: the last run) as it is now. Changes nothing."""
+def _run(args: Arguments) -> int:
     import msgspec
 
     from bridle.cli.user_interface.print_receipt import print_receipt
@@ -18,7 +14,7 @@ def command(*, run: str | None, as_json: bool) -> int:
     from bridle.loop.control.current_state import read_receipt
     from bridle.loop.process.receipt import DriverProcess
 
-    folder = find_loop_run(run)
+    folder = find_loop_run(args.positional[0] if args.positional else None)
     driver = find_driver(folder)
     receipt = read_receipt(folder)
     reason = receipt.stopped or ""
@@ -26,5 +22,13 @@ def command(*, run: str | None, as_json: bool) -> int:
         process = DriverProcess(pid=driver.pid, since=driver.since)
         receipt = msgspec.structs.replace(receipt, driver=process, stopped=None)
         reason = f"running, process {driver.pid}"
-    print_receipt(receipt, reason, as_json=as_json)
+    print_receipt(receipt, reason, as_json=args.has(JSON.name))
     return 0
+
+
+command = LightCommand(
+    "Show the receipt of RUN (default: the last run) as it is now. Changes nothing.",
+    _run,
+    arguments=("[RUN]",),
+    common_options=(JSON,),
+)
