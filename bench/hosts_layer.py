@@ -148,6 +148,7 @@ def _measure(command: list[str], folder: Path, payload: bytes, answer: bytes, fi
         "HOME": str(home),
         "BRIDLE_HOME": str(home),
         "CLAUDE_PROJECT_DIR": str(folder),
+        "CLAUDE_CODE_SESSION_ID": json.loads(payload or b"{}").get("session_id", ""),
         "CLAUDE_ENV_FILE": str(folder / "exports.sh"),
         "BRIDLE_NO_PROGRESS_STOPS": "0",
     }

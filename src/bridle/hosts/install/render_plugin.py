@@ -21,6 +21,7 @@ PACKAGE = Path(__file__).resolve().parents[3]
 """The folder that contains this Bridle package."""
 HOOKS = "hooks/hooks.json"
 ENTRY = "hooks/hook.py"
+UNBOUND = "hooks/unbound.sh"
 PROGRAM = IN_PLUGIN
 
 # Used inside quotes of the shell, of JSON and of Python: it must contain no quote, backslash or dollar.
@@ -66,6 +67,7 @@ def render(folder: Path, origin: Origin) -> dict[str, File]:
         "GONE": GONE,
         "PLUGIN": str(folder),
         "ENTRY": str(folder / ENTRY),
+        "UNBOUND": str(folder / UNBOUND),
         "PROGRAM": str(folder / PROGRAM),
     }
     sources = sorted(path for path in SOURCE.rglob("*") if path.is_file() and "__pycache__" not in path.parts)

@@ -173,9 +173,9 @@ def _try_hook(folder: Path, origin: Origin) -> None:
 
     argv = ("/bin/sh", "-c", hook_command(folder, origin, "Stop"))
     payload = json.dumps({"session_id": ids.new_token()}).encode()  # an unknown session: the answer is {}
-    done = asyncio.run(
-        capture(argv, cwd=folder, environment=dict(os.environ), limit_seconds=TRY_SECONDS, stdin=payload)
-    )
+    # Without this variable Python is started, also where no session is bound.
+    environment = {name: value for name, value in os.environ.items() if name != "CLAUDE_CODE_SESSION_ID"}
+    done = asyncio.run(capture(argv, cwd=folder, environment=environment, limit_seconds=TRY_SECONDS, stdin=payload))
     try:
         answer = json.loads(done.stdout)
     except ValueError:
