@@ -61,6 +61,12 @@ class Finished:
         return None if any(cost.usd is None for cost in self._costs) else self.known_cost_usd
 
     @property
+    def cost_source(self) -> str | None:
+        """The source of the total: `prices` if that of one attempt was computed; None where one is not known."""
+        sources = [cost.source for cost in self._costs]
+        return None if None in sources else "prices" if "prices" in sources else "agent"
+
+    @property
     def total_tokens(self) -> Tally:
         """The tokens of all attempts, counted from messages where there is no result."""
         total = Tally()

@@ -25,7 +25,7 @@ def final_lines(finished: Finished, limits: Limits) -> Iterator[str]:
         yield f"warning: {warning}"
     if finished.killed_after_result:
         yield "the agent did not exit after its result and was stopped"
-    if finished.attempts and finished.cost.source != "agent":
+    if finished.attempts and (finished.retried or finished.cost.source != "agent"):
         yield cost_line(finished)
     if finished.unusable is not None:
         yield ". ".join(filter(None, (finished.unusable.message, finished.unusable.remedy)))
@@ -38,11 +38,12 @@ def final_lines(finished: Finished, limits: Limits) -> Iterator[str]:
 
 
 def cost_line(finished: Finished) -> str:
-    """Return what the last attempt cost, and where the figure comes from."""
-    cost = finished.cost
-    if cost.usd is None:
-        return "its cost is not known"
-    return f"it cost {cost.usd:.4f} USD" + (", by its tokens and the price list" if cost.source == "prices" else "")
+    """Return what all attempts cost, and where the figure comes from."""
+    attempts = f" in {finished.attempts} attempts" if finished.retried else ""
+    if finished.total_cost_usd is None:
+        return f"its cost{attempts} is not known"
+    source = ", by its tokens and the price list" if finished.cost_source == "prices" else ""
+    return f"it cost {finished.total_cost_usd:.4f} USD{attempts}{source}"
 
 
 def _run_fields(finished: Finished) -> dict[str, object]:
@@ -53,8 +54,8 @@ def _run_fields(finished: Finished) -> dict[str, object]:
         "duration_seconds": round(finished.duration_seconds, 3),
         "killed_after_result": finished.killed_after_result,
         "limit_reached": finished.limit,
-        "cost_usd": finished.cost.usd,
-        "cost_source": finished.cost.source,
+        "cost_usd": finished.total_cost_usd,
+        "cost_source": finished.cost_source,
         "corrections": finished.corrections,
         "program": finished.program,
         "auth": finished.auth,

@@ -289,6 +289,15 @@ def test_the_source_of_the_key_is_printed_once_on_stderr(tmp_path: Path, argumen
     assert "apiKeySource" not in ask(silent, tmp_path, *arguments, "hello").stderr, "the first init decides"
 
 
+def test_the_cost_of_an_attempt_that_was_retried_counts(tmp_path: Path) -> None:
+    dies = Script().out(init(), result("half", total_cost_usd=0.5, is_error=False)).out('{"type":"resu').exit(9)
+    agent = Script().on_start(1, dies).out(init(), result("done", total_cost_usd=0.25)).install(tmp_path / "bin")
+    done = ask(agent, tmp_path, "--json", "hello")
+    document = json.loads(done.stdout)
+    assert (document["attempts"], document["cost_usd"], document["total_cost_usd"]) == (2, 0.75, 0.25)
+    assert "it cost 0.7500 USD in 2 attempts" in done.stderr
+
+
 def test_continue_resumes_the_session_of_its_own_mode(tmp_path: Path) -> None:
     planner = Script().out(init("planner-1"), result(session="planner-1")).install(tmp_path / "a")
     coder = Script().out(init("coder-1"), result(session="coder-1")).install(tmp_path / "b")
