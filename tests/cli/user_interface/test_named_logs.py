@@ -112,6 +112,7 @@ def test_the_newest_log_is_found_from_a_folder_below(ended: tuple[Project, str])
         (["Al"], "'Al' could be task 1 'Alpha', task 2 'Alpine'"),
         (["RUN", "Al"], "'Al' could be task 1 'Alpha', task 2 'Alpine'"),
         (["Gamma"], "there is no file, run or task 'Gamma'"),
+        (["0"], "there is no file, run or task '0'"),
         (["RUN", "Gamma"], "has no task 'Gamma'"),
         (["Alpha", "--iteration", "2"], "task 1 'Alpha' has no iteration 2"),
         (["Gamma", "Alpha"], "no run 'Gamma'"),

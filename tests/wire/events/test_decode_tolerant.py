@@ -8,8 +8,15 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from bridle.wire.events.blocks import Text, ToolUse, UnknownBlock
-from bridle.wire.events.decode_tolerant import GLUED_LIMIT, convert, decode_tolerantly, struct_decoder, token_count
+from bridle.wire.events.blocks import ToolResult, ToolUse, UnknownBlock
+from bridle.wire.events.decode_tolerant import (
+    GLUED_LIMIT,
+    convert,
+    decode_blocks,
+    decode_tolerantly,
+    struct_decoder,
+    token_count,
+)
 from bridle.wire.events.events import Assistant, Ignored, Malformed, Message, Result, Unknown, Usage
 from bridle.wire.events.loose_json import to_raw
 from bridle.wire.events.system import Init, System
@@ -53,7 +60,7 @@ def test_a_message_with_broken_blocks_keeps_the_whole_ones() -> None:
     assert event({"type": "assistant", "message": {"id": 9, "content": content}}) == Assistant(
         message=Message(
             content=(
-                Text(),
+                UnknownBlock(value={"type": "text", "text": 5}),
                 ToolUse(id="t", input=to_raw("x")),
                 UnknownBlock(value={"type": "new"}),
                 UnknownBlock(value=7),
@@ -82,3 +89,16 @@ def test_objects_that_share_a_line_are_split_and_the_broken_rest_is_malformed() 
     assert split[2].raw == b'{"type":'
     assert decode_tolerantly(b" \t ") == []
     assert len(decode_tolerantly(b"{}" * (GLUED_LIMIT + 50))) == GLUED_LIMIT + 1
+
+
+def test_a_call_and_its_result_with_integer_ids_are_joined() -> None:
+    call, answer = {"type": "tool_use", "id": 7, "name": "Bash"}, {"type": "tool_result", "tool_use_id": 7}
+    used, result = decode_blocks([call, answer])
+    assert isinstance(used, ToolUse)
+    assert isinstance(result, ToolResult)
+    assert used.id == result.tool_use_id == "7"
+
+
+def test_a_text_block_without_text_is_kept_as_it_was_sent() -> None:
+    block = {"type": "text", "text": 5}
+    assert decode_blocks([block]) == (UnknownBlock(value=block),)

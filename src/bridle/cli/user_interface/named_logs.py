@@ -23,6 +23,7 @@ LOGS = Path(".ralph/logs/claude")
 WORKTREES = Path(".ralph/worktrees")
 _FILE_SUFFIXES = (LOG_SUFFIX, ".jsonl", ".json", ".log", ".txt")
 _SHOWN_CHOICES = 8
+_RUN_DIGITS = 5  # no plan has ten thousand tasks
 _NAME_CHARACTERS = 200  # a longer name is not that of a run or a task
 
 
@@ -177,7 +178,7 @@ def _of_task(logs: RunLogs, name: str, iteration: int | None) -> NamedLogs:
 
 def _of_name(name: str, iteration: int | None) -> NamedLogs:
     """Return the logs of the run of that name, of that task of the newest run, or the file of that name."""
-    runs = matching_runs(name, runs_here())
+    runs = [run for run in matching_runs(name, runs_here()) if run.name == name or not _is_number(name)]
     newest = _newest_run()
     tasks = () if newest is None else _matching_tasks(newest.tasks, name)
     files = [name] if os.path.isfile(name) else []
@@ -191,8 +192,14 @@ def _of_name(name: str, iteration: int | None) -> NamedLogs:
         return _chosen(newest.run, str(tasks[0]), tasks[0].logs, iteration)
     if os.path.exists(name):
         return NamedLogs((NamedLog(Path(name)),))
-    remedy = "Name a log of an agent." if newest is None else _choices(newest.tasks)
+    no_run = "There is no run here: name a log of an agent." if _is_number(name) else "Name a log of an agent."
+    remedy = no_run if newest is None else _choices(newest.tasks)
     raise UsageError(f"there is no file, run or task {name!r}", remedy=remedy)
+
+
+def _is_number(name: str) -> bool:
+    """Return whether a name is the number of a task; the beginning of a run's id is longer."""
+    return name.isdecimal() and len(name) < _RUN_DIGITS
 
 
 def _newest_run() -> RunLogs | None:

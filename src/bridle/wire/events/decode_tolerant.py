@@ -31,6 +31,8 @@ _StructT = TypeVar("_StructT", bound=msgspec.Struct)
 
 _KINDS: dict[str, type[events.Event]] = {kind.__struct_config__.tag: kind for kind in get_args(events.Plain)}
 
+_CALL_IDS: dict[type[blocks.KnownBlock], str] = {blocks.ToolUse: "id", blocks.ToolResult: "tool_use_id"}
+
 
 def decode_tolerantly(line: bytes) -> list[events.Event]:
     """Decode one line, whatever its content."""
@@ -222,4 +224,9 @@ def _block(item: Any) -> blocks.AnyBlock:
     known = blocks.KNOWN_BLOCKS.get(type_of(item))
     if known is None:
         return blocks.UnknownBlock(value=item)
+    if known is blocks.Text and not isinstance(item.get("text", ""), str):
+        return blocks.UnknownBlock(value=item)  # shown as it was sent
+    id_field = _CALL_IDS.get(known, "")
+    if type(item.get(id_field)) is int:  # a result is joined to its call by the same text
+        item = {**item, id_field: str(item[id_field])}
     return read_struct(known, item)
