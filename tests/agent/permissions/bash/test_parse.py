@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
-from bridle.agent.permissions.bash.parse import CONTROL, LIMIT_CHARACTERS, LIMIT_DEPTH, TOO_DEEP, TOO_LONG, read_script
+from bridle.agent.permissions.bash.parse import CONTROL, LIMIT_CHARACTERS, TOO_LONG, read_script
 from bridle.agent.permissions.bash.parsed_command import Script
+from bridle.agent.permissions.bash.syntax_tree import LIMIT_DEPTH, TOO_DEEP
 from bridle.agent.permissions.bash.words import Word, read_word
 
 HOME = "/home/me"

@@ -53,6 +53,16 @@ def parser() -> Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
+def is_shallow(root: Node, depth: int) -> bool:
+    """Return whether a tree has at most this many levels below its root."""
+    level = [root]
+    for _ in range(depth):
+        level = [child for node in level for child in node.children]
+        if not level:
+            return True
+    return False
+
+
 def leaves(node: Node) -> Iterator[Node]:
     """Yield every token below a node in order; quoted strings and text are single tokens."""
     stack = [node]
