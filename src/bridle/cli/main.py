@@ -35,6 +35,7 @@ def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
     if None in (sys.stdin, sys.stdout, sys.stderr):
         _replace_closed_streams()
+    _allow_any_encoding()
     return _flush(_run_guarded(arguments))
 
 
@@ -63,6 +64,13 @@ def _replace_closed_streams() -> None:
     sys.stdin = sys.stdin or os.fdopen(os.open(os.devnull, os.O_WRONLY))
     sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+
+
+def _allow_any_encoding() -> None:
+    """Escape characters that stdout's encoding lacks: a command must not fail when its work is done."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)  # a test may have replaced the stream
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
 
 
 def _run_guarded(arguments: list[str]) -> int:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.fixtures.bridle_program import BRIDLE
 from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
+from tests.loop.fixtures.loop_commands import receipt_of, verdicts
 from tests.run.fixtures.fake_agent import wait_until
 
 PLAN = "# T\n\n## One\nCheck: `test -f one`\n"
@@ -155,3 +156,24 @@ def test_an_agent_that_is_not_logged_in_is_reported_once_with_what_to_do(tmp_pat
     assert done.returncode == 5, done.stderr
     output = done.stderr + done.stdout
     assert output.count("logged in") == output.count("claude is not logged in. Run claude and log in") == 1, output
+
+
+@pytest.mark.parametrize(
+    "deed", ["os.remove(plan)", "open(plan, 'wb').write(b'\\xff')", "os.remove(plan); os.mkdir(plan)"]
+)
+def test_a_run_whose_plan_cannot_be_ticked_has_its_receipt(tmp_path: Path, deed: str) -> None:
+    plan = tmp_path / "plan.md"
+    here = make_project(tmp_path / "p", "# P\n", f"import os; plan = {str(plan)!r}\nopen('a', 'w').close()\n{deed}")
+    plan.write_text("# P\n\n## One\nCheck: `test -f a`\n")
+    done = here.bridle("run", str(plan), "--tick", "--json")
+    assert verdicts(receipt_of(done, 0)) == {"One": "done"}
+    assert "the plan was not ticked: " in done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_receipt_is_printed_in_any_encoding(tmp_path: Path, encoding: str) -> None:
+    here = make_project(tmp_path, PLAN, WORKS)
+    assert here.bridle("run", PYTHONIOENCODING=encoding).returncode == 0
+    done = here.bridle("status", PYTHONIOENCODING=encoding)
+    assert (done.returncode, done.stdout.split()[0]) == (0, "\\u2713")
+    assert json.loads(here.bridle("status", "--json", PYTHONIOENCODING=encoding).stdout)["verdict"] == "done"

@@ -67,3 +67,18 @@ def test_a_long_section_is_cut_and_the_cut_is_reported() -> None:
 
 def test_empty_sections_and_those_without_a_limit_are_left_out() -> None:
     assert build([Section("A", " \n", 4), Section("B", "text", 0), Section("C", "c", 1)]).text == "## C\n\nc\n"
+
+
+def test_above_the_limit_the_body_is_cut_and_never_what_decides() -> None:
+    task = Task(
+        "Long", body="words " * 100, checklist=(Item("it works"),), checks=("make own",), may_edit=("tests/a.py",)
+    )
+    plan = Plan("P", "", (task,), guard=("make all",))
+    parts = sections(task, plan, PromptContent(), Settings(prompt_task=100), ("make own", "make all"))
+    prompt = build(parts)
+    shown = prompt.text.split("## AGENTS.md")[0]
+    for needed in ("**Long**", "- it works", "- `make own`", "- `make all`", "tests/a.py", "characters after this are"):
+        assert needed in shown
+    assert shown.count("words") < 10
+    (cut,) = prompt.cut
+    assert (cut.section, cut.characters > 600, cut.kept < cut.characters) == ("Task", True, True)

@@ -92,3 +92,12 @@ def test_a_summary_replaces_what_it_covers_and_newer_entries_stay(tmp_path: Path
 
 def test_without_a_file_there_is_no_progress(tmp_path: Path) -> None:
     assert progress_file.read(tmp_path) == ""
+
+
+@pytest.mark.parametrize("lesson", ["## Iterations", "a\n## Iterations", "## What was learned", "<!-- r/B/1 -->"])
+def test_a_lesson_that_looks_like_a_part_of_the_file_tears_nothing(tmp_path: Path, lesson: str) -> None:
+    add(tmp_path, key="r/A/1", title="A, iteration 1", summary=lesson, patterns=["first", lesson])
+    add(tmp_path, key="r/B/1", title="B, iteration 1", summary="did B", patterns=["second"])
+    text = read(tmp_path)
+    assert [line for line in text.splitlines() if line.startswith("## ")] == [PATTERNS, ENTRIES]
+    assert all(part in text for part in ("- first", "- second", "### A, iteration 1", "did B"))

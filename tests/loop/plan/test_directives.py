@@ -84,8 +84,8 @@ def test_the_values_of_needs_are_not_taken_from_a_fence() -> None:
     assert parse("Needs:\n```\nT\n```") == ([(NEEDS, [])], ["```", "T", "```"], [])
 
 
-@pytest.mark.parametrize("text", ["```\nCheck: x\n```", "<!-- Check: x -->", "---\nCheck: x\n---"])
-def test_text_in_a_fence_a_comment_or_the_front_matter_is_no_directive(text: str) -> None:
+@pytest.mark.parametrize("text", ["```\nCheck: x\n```", "---\nCheck: x\n---"])
+def test_text_in_a_fence_or_the_front_matter_is_no_directive(text: str) -> None:
     parsed, _, warnings = parse(text)
     assert (parsed, warnings) == ([], [])
 
@@ -99,6 +99,10 @@ def test_text_in_a_fence_a_comment_or_the_front_matter_is_no_directive(text: str
         ("Depends on: [T](#t)", ALL, "this line has no effect; use `Needs:`"),
         ("Verify: `make`", ALL, "this line has no effect; use `Check:`"),
         ("Chekc: make", ALL, "this line has no effect; did you mean `Check:`?"),
+        ("1. Check: x", ALL, "`Check:` has no effect in a numbered list; begin the line with it, or use `-`"),
+        ("> Check: x", ALL, "`Check:` has no effect in a quotation"),
+        ("### Check: x", ALL, "`Check:` has no effect in a heading"),
+        ("<!-- Check: x -->", ALL, "`Check:` has no effect in a comment"),
         ("May edti: x", ALL, "this line has no effect; did you mean `May edit:`?"),
     ],
 )
@@ -121,3 +125,12 @@ def test_each_value_has_the_line_that_it_begins_on() -> None:
     lines = read_lines("text\nChecks:\n```\na \\\nb\nc\n```", problems)
     (directive,), _ = directives.take_directives(lines, ALL, problems)
     assert (directive.line, directive.values) == (2, ((4, "a b"), (6, "c")))
+
+
+def test_a_value_that_seems_to_continue_causes_a_warning_with_its_line() -> None:
+    _, rest, warnings = parse("Check: pytest a \\\n  --quiet")
+    assert (rest, len(warnings)) == (["  --quiet"], 1)
+    assert warnings[0].startswith("P.md:1: `Check:` ends with a backslash")
+    assert parse("Check: `a`\n  and more")[2] == ["P.md:2: this line is not part of `Check:` above it"]
+    assert parse("Check: `a`\nText.\n- Check: `b`\n- item")[2] == []
+    assert parse("<!--\nChecks: `a`\n-->")[2] == ["P.md:2: `Checks:` has no effect in a comment"]

@@ -7,7 +7,7 @@ import pytest
 from bridle.loop.plan.markdown_lines import Box, Heading, Line, Place, box, heading, list_item, read_lines
 from bridle.loop.plan.problems import Problems
 
-OPEN, FENCE, FENCED, APART = Place.OPEN, Place.FENCE, Place.FENCED, Place.APART
+OPEN, FENCE, FENCED, COMMENT, APART = Place.OPEN, Place.FENCE, Place.FENCED, Place.COMMENT, Place.APART
 
 
 def places(text: str) -> tuple[list[Place], list[int]]:
@@ -27,8 +27,8 @@ def places(text: str) -> tuple[list[Place], list[int]]:
         ("~~~\n```\n~~~", [FENCE, FENCED, FENCE]),
         ("- ```sh\n  a\n  ```\nb", [FENCE, FENCED, FENCE, OPEN]),
         ("```inline``` code", [OPEN]),
-        ("<!-- a -->\nb", [APART, OPEN]),
-        ("<!-- a\n```\n-->\nb", [APART, APART, APART, OPEN]),
+        ("<!-- a -->\nb", [COMMENT, OPEN]),
+        ("<!-- a\n```\n-->\nb", [COMMENT, COMMENT, COMMENT, OPEN]),
         ("---\na: b\n---\nc", [APART, APART, APART, OPEN]),
         ("---\n## Task\n---", [OPEN, OPEN, OPEN]),
         ("---\na", [OPEN, OPEN]),

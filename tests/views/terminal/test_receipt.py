@@ -75,6 +75,7 @@ def test_the_last_line_is_the_next_command() -> None:
     assert text(failed, asks, verdict="needs you").endswith("resume     bridle resume 01RUN")
     again = """retry      bridle retry 'It'"'"'s red' 01RUN --resume"""
     assert text(done, failed, task("Five", "blocked"), verdict="failed").endswith(again)
+    assert text(task("--all", "failed"), verdict="failed").endswith("bridle retry --resume -- --all 01RUN")
     for verdict in ("done", "unverified"):
         ended = text(task("One", verdict, commit="c" * 40), verdict=verdict)
         assert ended.endswith("undo       git checkout main && git branch -D bridle/01run")

@@ -15,7 +15,7 @@ from bridle.cli.user_interface.print_receipt import print_receipt
 from bridle.cli.user_interface.run_display import display_for
 from bridle.cli.user_interface.terminal import say, until_signalled
 from bridle.engine.iterate.iteration_report import COMPLETED
-from bridle.errors import AgentError
+from bridle.errors import AgentError, Error
 from bridle.ground.home import bridle_home
 from bridle.ground.threads import in_thread
 from bridle.journal.format import layout
@@ -24,6 +24,7 @@ from bridle.journal.stores.find_run import runs_folder
 from bridle.loop.control.current_state import read_receipt
 from bridle.loop.control.runs import RunEnd, RunRequest, RunStatus, check_place, create, drive_loop_run
 from bridle.loop.plan.tick_boxes import tick
+from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED
 from bridle.loop.run_inputs import read_inputs
 from bridle.loop.settings.bridle_toml import load_settings
@@ -92,6 +93,14 @@ def _describe_agents(settings: Settings, folder: Path, environment: Mapping[str,
     return lines
 
 
+def _tick(plan: Path, receipt: Receipt) -> None:
+    """Tick verified tasks in the plan; the run has ended, so a failure is only printed."""
+    try:
+        tick(plan, [task.title for task in receipt.tasks if task.verdict in VERIFIED])
+    except Error as error:
+        say(f"the plan was not ticked: {error.message}. {error.remedy or ''}".rstrip())
+
+
 async def drive_to_receipt(
     run: Path,
     *,
@@ -131,11 +140,11 @@ async def drive_to_receipt(
         receipt = await in_thread(lambda: read_receipt(run), name="reading the receipt")
         end = RunEnd(receipt, RunStatus.INTERRUPTED, "interrupted; nothing is lost")
     receipt = end.receipt
-    if settings.tick and inputs.plan.path is not None:
-        tick(Path(inputs.plan.path), [task.title for task in receipt.tasks if task.verdict in VERIFIED])
     print_receipt(
         receipt if resume is None else msgspec.structs.replace(receipt, resume=resume), end.reason, as_json=as_json
     )
+    if settings.tick and inputs.plan.path is not None:
+        _tick(Path(inputs.plan.path), receipt)
     if addresses and end.status is not RunStatus.INTERRUPTED:
         await notify.send(addresses, receipt, end.reason, say)
     return EXIT_CODES[end.status]

@@ -14,22 +14,15 @@ from bridle.views.terminal import receipt as receipts
 
 def print_receipt(receipt: Receipt, reason: str, *, as_json: bool) -> None:
     if as_json:
-        print(_to_json(receipt))
+        from bridle.cli.machine_interface.light_command import print_json
+
+        print_json(receipt.as_json())
         return
     if is_terminal(sys.stdout):
         _print_coloured(receipt, reason)
         return
     for line in receipts.plain_lines(receipt, reason):
         print(line)
-
-
-def _to_json(receipt: Receipt) -> str:
-    """Return the receipt as JSON, with U+FFFD where it contains file names that are not UTF-8."""
-    import json
-
-    from bridle.wire.events.surrogates import replace_surrogates
-
-    return replace_surrogates(json.dumps(receipt.as_json(), ensure_ascii=False))
 
 
 def _print_coloured(receipt: Receipt, reason: str) -> None:

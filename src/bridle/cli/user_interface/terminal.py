@@ -56,11 +56,7 @@ def say(line: str) -> None:
 
 
 def show(text: str) -> None:
-    """Print text from an agent or a file, whatever the terminal's encoding."""
-    import io
-
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
+    """Print text from an agent or a file."""
     print(clean(text))
 
 

@@ -128,7 +128,8 @@ async def _revert_interrupted(context: RunContext, stem: Path) -> None:
     await git_leftovers.end_operations(context.git)
     async with index_of_all(context.git, as_committed=True, at=stem.with_suffix(".index")) as variables:
         if await context.git.text("write-tree", variables=variables) != files:
-            left = await snapshot.take(context.git, why="changes of an interrupted check")
+            name = f"{context.run.lower()}-check-{files}"  # `bridle clean` removes what has the run's id
+            left = await snapshot.take(context.git, name=name, why="changes of an interrupted check")
             context.say(f"a check was interrupted; its changes were reverted and are kept as {left.ref}")
             await context.git.run("read-tree", "--reset", "-u", files, variables=variables)
     await _restore_head(context, note.get("head"), [])

@@ -57,17 +57,16 @@ _EXPLANATION = """\
 Each section that begins with ## is a task. A fresh agent works on it, and Bridle itself runs the commands that
 decide whether it is done. Write your own tasks below, and delete this one.
 
-  Check:     a command that must pass for this task
-  Needs:     the titles of tasks that must be done first
-  May edit:  protected files that this task may change
+  `Check:`     a command that must pass for this task
+  `Needs:`     the titles of tasks that must be done first
+  `May edit:`  protected files that this task may change
 
-Checks: above the first task must pass for every task. Try it with: bridle run PLAN.md --dry-run
+`Checks:` above the first task must pass for every task. Try it with: bridle run PLAN.md --dry-run
 -->
 """
 _NO_GUARD = """\
 <!--
-No test command was found for this repository. Add one here, outside this comment:
-  Checks: `the command`
+No test command was found for this repository. Add one here, outside this comment, after `Checks:`.
 -->
 """
 

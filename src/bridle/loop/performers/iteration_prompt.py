@@ -56,6 +56,19 @@ class Section:
     """In characters; a longer text is cut."""
     keeps: str = HEAD
     """Which end of a longer text stays."""
+    before: str = ""
+    """Comes before the text, and is never cut."""
+    after: str = ""
+    """Comes after the text, and is never cut."""
+
+    @property
+    def whole(self) -> str:
+        """All of it."""
+        return self.around(self.text.strip())
+
+    def around(self, text: str) -> str:
+        """Return a text with what comes before and after it."""
+        return "\n\n".join(part for part in (self.before, text, self.after) if part)
 
 
 @dataclass(frozen=True)
@@ -86,7 +99,7 @@ def sections(
     hint = "\n".join(content.hints)
     return [
         Section("Rules", RULES, len(RULES)),
-        Section("Task", _task(task, checks), settings.prompt_task),
+        Section("Task", task.body, settings.prompt_task, before=f"**{task.title}**", after=_requirements(task, checks)),
         Section("The user's answer to your question", content.answer or "", settings.prompt_hint),
         Section("Hints from the user", hint, settings.prompt_hint),
         Section("Notes on the last iteration", "\n".join(content.notes), settings.prompt_failure),
@@ -103,31 +116,34 @@ def build(parts: list[Section]) -> Prompt:
     texts: list[str] = []
     cut: list[PromptCut] = []
     for section in parts:
-        text = section.text.strip()
-        if not text or not section.limit:
+        whole = section.whole
+        if not whole or not section.limit:
             continue
-        kept = _cut(text, section)
-        if kept != text:
-            cut.append(PromptCut(section=section.name, characters=len(text), kept=len(kept)))
+        kept = section.around(_cut(section))
+        if kept != whole:
+            cut.append(PromptCut(section=section.name, characters=len(whole), kept=len(kept)))
         texts.append(f"## {section.name}\n\n{kept}")
     return Prompt("\n\n".join(texts) + "\n", tuple(cut))
 
 
-def _cut(text: str, section: Section) -> str:
-    if len(text) <= section.limit:
+def _cut(section: Section) -> str:
+    """Return as much of the text as the limit leaves, with a note about the rest."""
+    text, limit = section.text.strip(), max(0, section.limit - len(section.around("")))
+    if len(text) <= limit:
         return text
-    omitted = len(text) - section.limit
+    omitted = len(text) - limit
     if section.keeps == TAIL:
-        return f"[{omitted} characters before this are left out]\n{text[-section.limit :]}"
-    return f"{text[: section.limit]}\n[{omitted} characters after this are left out]"
+        return f"[{omitted} characters before this are left out]\n{text[-limit:] if limit else ''}".rstrip()
+    return f"{text[:limit]}\n[{omitted} characters after this are left out]".lstrip()
 
 
-def _task(task: Task, checks: tuple[str, ...]) -> str:
-    lines = [f"**{task.title}**", task.body.strip()]
+def _requirements(task: Task, checks: tuple[str, ...]) -> str:
+    """Return what decides about a task, and what it may change."""
+    lines = []
     if task.checklist:
         lines.append("It is done when:\n" + "\n".join(f"- {item.text}" for item in task.checklist))
     if checks:
         lines.append("These commands must pass:\n" + "\n".join(f"- `{command}`" for command in checks))
     if task.may_edit:
         lines.append("Of the protected files you may change: " + ", ".join(task.may_edit))
-    return "\n\n".join(line for line in lines if line)
+    return "\n\n".join(lines)

@@ -89,7 +89,7 @@ async def land(args: LandArgs, context: RunContext) -> LandResult:
         context.say(f"the branch {branch} had been moved by another program; its commit is kept as {ref}")
     await keep_branch(context, head=args.tip)
     if now is not None and now == args.tip and await _has_foreign_changes(git, now, args.commit):
-        saved = await snapshot.take(git, why="changes in the run's own copy")
+        saved = await snapshot.take(git, name=f"{context.run.lower()}-copy-{now}", why="changes in the run's own copy")
         context.say(f"files in {context.folder} had been changed by another program; they are kept as {saved.ref}")
     await git.run("-c", "core.hooksPath=/dev/null", "reset", "--quiet", "--hard", args.commit)
     return LandResult(commit=args.commit, branch=branch)

@@ -42,7 +42,7 @@ def add(workspace: Path, *, key: str, title: str, summary: str, patterns: Sequen
     mark = f"<!-- {key} -->"
     with _lock(workspace):
         text = read(workspace)
-        if mark in text:
+        if _has_entry(text, mark):
             return
         learned, entries = _parts(text)
         new = dict.fromkeys(" ".join(fact.split()) for fact in patterns)
@@ -55,7 +55,7 @@ def fold(workspace: Path, *, key: str, summary: str, of: str | None = None) -> N
     mark = f"<!-- {key} -->"
     with _lock(workspace):
         text = read(workspace)
-        if mark in text:
+        if _has_entry(text, mark):
             return
         learned, entries = _parts(text)
         covered = entries if of is None else _parts(of)[1]
@@ -67,6 +67,11 @@ def _lock(workspace: Path) -> FileLock:
     """Lock the file, which several workers and runs read and then write."""
     disk.make_private_folder((workspace / LOCK).parent)
     return FileLock.hold(workspace / LOCK, holder="progress", wait_seconds=LOCK_SECONDS)
+
+
+def _has_entry(text: str, mark: str) -> bool:
+    """Whether an entry has this mark; an agent's text may contain it too."""
+    return any(line.startswith("### ") and line.endswith(mark) for line in text.splitlines())
 
 
 def _parts(text: str) -> tuple[list[str], str]:

@@ -46,6 +46,10 @@ _NAME = r"([A-Za-z][A-Za-z _-]{1,29}?)"
 _PLAIN = re.compile(rf"{_PREFIX}{_NAME}[ \t]*[:：](.*)\Z", re.DOTALL)
 _EMPHASIZED = re.compile(rf"{_PREFIX}([*_]{{1,3}}){_NAME}[ \t]*(?:[:：][ \t]*\1|\1[ \t]*[:：])(.*)\Z", re.DOTALL)
 _SIMILAR = 0.8
+# Marks before a directive with which it is only text.
+_MARKED = re.compile(r"[ \t]*(?P<mark>\d{1,9}[.)]|>|#{3,6}|<!--)[ \t]*(?P<text>.*)\Z", re.DOTALL)
+_WITH_MARK = {">": "in a quotation", "#": "in a heading", "<": "in a comment"}
+_NUMBERED = "in a numbered list; begin the line with it, or use `-`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,7 @@ def take_directives(
         elif value:
             directives.append(Directive(name, line.number, ((line.number, value),)))
             index += 1
+            _warn_if_torn(lines, index, line, name, problems)
         else:
             values, index = _values_below(lines, index + 1, name)
             directives.append(Directive(name, line.number, tuple(values)))
@@ -192,6 +197,9 @@ def _is_text(line: Line) -> bool:
 
 def _warn_if_likely_directive(line: Line, directive: str | None, problems: Problems) -> None:
     """Warn of a line that was probably meant to be a directive but is text."""
+    if line.place is Place.COMMENT:
+        _warn_if_marked(line, "in a comment", problems)
+        return
     if not line.is_open:
         return
     name, value = _split_name(line.text)
@@ -204,6 +212,28 @@ def _warn_if_likely_directive(line: Line, directive: str | None, problems: Probl
         problems.warn(line.number, f"this line has no effect; use `{_OTHER_TOOLS[name]}:`")
     elif name and (similar := _similar_directive(name)):
         problems.warn(line.number, f"this line has no effect; did you mean `{similar}:`?")
+    elif not name:
+        _warn_if_marked(line, None, problems)
+
+
+def _warn_if_marked(line: Line, where: str | None, problems: Problems) -> None:
+    """Warn of a directive after a mark with which it is only text, or in a comment."""
+    marked = _MARKED.match(line.text)
+    text = line.text if marked is None else marked["text"]
+    name = _NAMES.get(_split_name(text)[0])
+    if name is not None and (marked is not None or where is not None):
+        place = where or _WITH_MARK.get(marked["mark"][0] if marked is not None else "", _NUMBERED)
+        problems.warn(line.number, f"`{name}:` has no effect {place}")
+
+
+def _warn_if_torn(lines: Sequence[Line], index: int, line: Line, name: str, problems: Problems) -> None:
+    """Warn of a value that seems to continue on the next line."""
+    value = _directive(line)[1]
+    below = lines[index] if index < len(lines) else None
+    if value.rstrip("`").endswith("\\") and name in _COMMANDS:
+        problems.warn(line.number, f"`{name}:` ends with a backslash, but is one line; write longer ones in a fence")
+    elif below is not None and not below.is_blank and below.indent > line.indent and _is_text(below):
+        problems.warn(below.number, f"this line is not part of `{name}:` above it")
 
 
 def _similar_directive(name: str) -> str | None:

@@ -11,7 +11,7 @@ from typing import TypeVar
 from bridle.loop.plan import directive_values, directives
 from bridle.loop.plan.dependencies import Titles, cycles, title_key
 from bridle.loop.plan.directives import Directive
-from bridle.loop.plan.markdown_lines import read_lines
+from bridle.loop.plan.markdown_lines import Line, read_lines
 from bridle.loop.plan.markdown_sections import Section, content, sections
 from bridle.loop.plan.model import MARKDOWN, Item, Plan, Task
 from bridle.loop.plan.problems import Problems
@@ -22,6 +22,7 @@ Value = TypeVar("Value")
 TITLE_LIMIT_CHARACTERS = 200
 # All but the tab; and surrogates, which no UTF-8 file can hold.
 CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
+_UNDERLINE = re.compile(r" {0,3}(?:={2,}|-{2,})[ \t]*\Z")
 # Each suggestion compares a name with every title.
 _MOST_SUGGESTIONS = 20
 
@@ -48,7 +49,9 @@ def parse_markdown(text: str, source: str, *, path: str | None = None, setup: Se
     problems = Problems(source)
     refuse_controls(text, problems)
     problems.refuse()
-    parts = sections(read_lines(text, problems))
+    lines = read_lines(text, problems)
+    _warn_of_underlined(lines, problems)
+    parts = sections(lines)
     first = next((index for index, part in enumerate(parts) if part.is_task), len(parts))
     head = _read_head(parts[:first], problems)
     drafts = [_read_task(part, problems) for part in parts[first:] if part.is_task]
@@ -69,6 +72,14 @@ def parse_markdown(text: str, source: str, *, path: str | None = None, setup: Se
         left_out=tuple(draft.title for draft in drafts if draft.is_ticked),
         warnings=problems.warnings(),
     )
+
+
+def _warn_of_underlined(lines: Sequence[Line], problems: Problems) -> None:
+    """Warn of headings that are underlined: only `## ` begins a task."""
+    for above, line, below in zip([Line(0, ""), *lines], lines, lines[1:], strict=False):
+        is_alone = above.is_blank and line.is_open and not line.is_blank
+        if is_alone and _UNDERLINE.match(below.text) and below.is_open and line.text[0].isalnum():
+            problems.warn(line.number, "this underlined line is not read as a heading; begin it with `# ` or `## `")
 
 
 def refuse_controls(text: str, problems: Problems) -> None:

@@ -21,8 +21,9 @@ class Place(Enum):
     """The first or the last line of a fenced block."""
     FENCED = "fenced"
     """Inside a fenced block."""
+    COMMENT = "comment"
     APART = "apart"
-    """In a comment or in the front matter."""
+    """In the front matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def read_lines(text: str, problems: Problems) -> list[Line]:
             place, fence = (Place.FENCE, None) if is_end else (Place.FENCED, fence)
         elif in_comment or _COMMENT.match(line_text):
             start_line = start_line if in_comment else number
-            place, in_comment = Place.APART, "-->" not in (line_text if in_comment else line_text.split("<!--", 1)[1])
+            place, in_comment = Place.COMMENT, "-->" not in (line_text if in_comment else line_text.split("<!--", 1)[1])
         elif opening := _FENCE.match(line_text):
             place, fence, start_line = Place.FENCE, opening[1], number
         lines.append(Line(number, line_text, place))

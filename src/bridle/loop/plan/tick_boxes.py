@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
@@ -33,12 +34,22 @@ def tick(plan: Path, titles: Collection[str]) -> tuple[str, ...]:
         before = disk.read_bounded(path, LIMIT_BYTES).decode("utf-8")
     except UnicodeDecodeError as error:
         raise DiskError(f"cannot tick tasks: {plan} is not UTF-8", remedy="Save it as UTF-8.") from error
-    tick_text = tick_prd if path.suffix.lower() == ".json" else tick_markdown
-    after, ticked = tick_text(before, list(titles))
+    is_json = path.suffix.lower() == ".json"
+    if is_json and not _is_json(before):
+        raise DiskError(f"cannot tick tasks: {plan} is not valid JSON any more", remedy="Correct it.")
+    after, ticked = (tick_prd if is_json else tick_markdown)(before, list(titles))
     if after != before:
         mode = stat.S_IMODE(os.stat(path).st_mode)
         disk.write_atomic(path, after.encode("utf-8"), mode=mode)
     return tuple(ticked)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def tick_markdown(text: str, titles: Sequence[str]) -> tuple[str, list[str]]:

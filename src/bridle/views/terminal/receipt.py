@@ -186,9 +186,14 @@ def _next_commands(receipt: Receipt) -> Iterator[Line]:
     elif verdicts & _OPEN:
         commands["resume"] = receipt.resume
     elif failed is not None:  # resuming alone would change nothing
-        commands["retry"] = f"bridle retry {shlex.quote(failed.title)} {receipt.run} --resume"
+        commands["retry"] = _retry(failed.title, receipt.run)
     for name, command in commands.items():
         yield Line(((f"  {name:<11}", "dim"), (command, "")))
+
+
+def _retry(title: str, run: str) -> str:
+    words = ["--resume", "--", title, run] if title.startswith("-") else [title, run, "--resume"]
+    return shlex.join(["bridle", "retry", *words])
 
 
 def _wrapped(text: str, width: int, style: str = "") -> Iterator[Line]:

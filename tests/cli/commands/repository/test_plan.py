@@ -302,3 +302,19 @@ def test_a_session_that_could_not_be_resumed_is_the_one_to_resume_next(tmp_path:
     )
     document = json.loads(done.stdout)
     assert (done.returncode, document["error"], document["session_id"]) == (1, "No conversation found", "s-1")
+
+
+@pytest.mark.parametrize("out", ["missing/PLAN.md", "README.md/PLAN.md", "plan.json", "x" * 300 + ".md"])
+def test_a_plan_that_could_not_be_written_is_refused_before_an_agent_is_paid(tmp_path: Path, out: str) -> None:
+    with place(tmp_path, answers(plan=PLAN)) as here:
+        done = here.plan("add rate limits", "--out", out)
+        assert done.returncode in (1, 2), done.stderr
+        assert not here.bodies()
+
+
+def test_the_command_that_runs_the_plan_can_be_copied(tmp_path: Path) -> None:
+    with place(tmp_path, answers(plan=PLAN)) as here:
+        (here.folder / "docs").mkdir()
+        done = here.plan("add rate limits", "--out", "docs/my plan.md")
+        assert done.returncode == 0, done.stderr
+        assert "bridle run 'docs/my plan.md'" in done.stderr

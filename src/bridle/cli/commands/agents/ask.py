@@ -208,14 +208,10 @@ def _with_key_source(show: Callable[[Event], None]) -> Callable[[Event], None]:
 
 
 def _live(agent: str) -> EventPrinter:
-    import io
-
     from bridle.run.budget import cost_of
     from bridle.views.terminal.event_lines import EventPrinter
     from bridle.wire.mask import Mask, secret_values
 
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # an ASCII locale must not fail the run at an accent
     return EventPrinter(
         answer=lambda text: print(text, flush=True),
         status=lambda text: print(text, file=sys.stderr, flush=True),

@@ -55,8 +55,7 @@ def command(
     from bridle.views.format_amounts import format_usd
 
     path = Path.cwd() / out
-    if os.path.lexists(path):
-        raise UsageError(f"{path} exists", remedy="Move it, or name another file with --out.")
+    _check_path(path)
     goal_text = _goal(goal)
     flags = {"agent": agent, "model": model, "reasoning": reasoning, "auth": auth}
     settings = load_settings(Path.cwd(), bridle_home(os.environ), flags)
@@ -65,13 +64,25 @@ def command(
     if code == 0 and planner.result is not None:
         _write(path, planner.text)
         _fire_hooks(path, goal_text, planner.result, enabled=not no_hooks)
-        for line in _summary(path, planner.result):
+        for line in _summary(path, out, planner.result):
             say(line)
     if planner.cost_usd != 0:
         say(f"cost: {format_usd(planner.cost_usd, known=planner.known_cost_usd)}")
     if as_json:
         print_document(planner.document())
     return code
+
+
+def _check_path(path: Path) -> None:
+    """Raise where the plan could not be written, before an agent is paid for it."""
+    if os.path.lexists(path):
+        raise UsageError(f"{path} exists", remedy="Move it, or name another file with --out.")
+    if path.suffix.lower() == ".json":
+        raise UsageError(f"--out must name a Markdown file, got {path.name}", remedy="Use a name that ends in .md.")
+    from bridle.ground import disk
+
+    os.close(disk.create_exclusive(path))
+    path.unlink()
 
 
 def _goal(argument: str) -> str:
@@ -124,8 +135,10 @@ def _fire_hooks(path: Path, goal: str, plan: Plan, *, enabled: bool) -> None:
         say(warning)
 
 
-def _summary(path: Path, plan: Plan) -> list[str]:
+def _summary(path: Path, out: str, plan: Plan) -> list[str]:
+    import shlex
+
     lines = [f"wrote {path}: {plan.title}"]
     lines += [f"  {task.title}" + ("" if task.checks else "  (no check of its own)") for task in plan.tasks]
     lines += list(plan.warnings)
-    return [*lines, f"review it, then run: bridle run {path.name}"]
+    return [*lines, f"review it, then run: {shlex.join(['bridle', 'run', out])}"]
