@@ -22,7 +22,7 @@ from bridle.ground.children.spawn import SpawnFailure
 from bridle.ground.json_fields import JsonFields
 from bridle.journal.format import codec
 from bridle.journal.format.entries import OK, Output, Posted
-from bridle.journal.format.input_values import TooDeep, parse_input
+from bridle.journal.format.input_values import TooDeep, parse_input, to_utf8
 from bridle.run.command_output import CommandOutput
 from bridle.wire.mask import Mask
 
@@ -96,7 +96,7 @@ def read_command(job: Job) -> Command:
         cwd=job.repository / str(section.first("cwd") or "."),
         env={str(name): str(value) for name, value in section.object("env").items()},
         limit_seconds=timeout_ms / 1000 if timeout_ms else LIMIT_SECONDS,
-        inputs=json.dumps(job.task.inputs, ensure_ascii=False).encode("utf-8", "surrogateescape"),
+        inputs=to_utf8(json.dumps(job.task.inputs, ensure_ascii=False)),
         input_path=_io_path(job, task, "inputJsonPath"),
         output_path=_io_path(job, task, "outputJsonPath"),
     )

@@ -21,7 +21,7 @@ from bridle.errors import ProcessError
 from bridle.ground import clock
 from bridle.ground.home import bridle_home
 from bridle.journal.format import codec
-from bridle.journal.format.input_values import TooDeep, parse_input
+from bridle.journal.format.input_values import TooDeep, parse_input, to_utf8
 
 LIMIT_VARIABLE = "BABYSITTER_HOOK_TIMEOUT"
 
@@ -151,6 +151,7 @@ class Hooks:
             else:
                 untrusted = self.repository
         text = json.dumps({**payload, "hookType": hook_type, "timestamp": clock.iso(clock.now())}, ensure_ascii=False)
+        text = to_utf8(text).decode("utf-8", "surrogateescape")
         environment = self._environment_for(hook_type, text)
         limit = limit_seconds or self._limit_seconds()
         results = [await _run(script, text, cwd or self.repository, environment, limit) for script in allowed]

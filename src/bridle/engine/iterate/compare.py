@@ -19,6 +19,7 @@ from bridle.engine.iterate.iteration_report import Failure
 from bridle.engine.process import load_process
 from bridle.engine.process.effects import NO_MESSAGE
 from bridle.engine.process.load_process import Process
+from bridle.engine.replay import json_values
 from bridle.engine.replay.answers import Run
 from bridle.engine.replay.new_requests import NewEffect
 from bridle.engine.replay.recorded import RecordedHook
@@ -159,7 +160,16 @@ def _is_same_end(now: _End, recorded: _End, replay: Replay) -> bool:
     is_own_text = error.message == NO_MESSAGE if isinstance(error, EffectFailed) else isinstance(error, Error)
     if is_own_text:  # the wording of Bridle's own messages may change
         return now.status == recorded.status and now.name == recorded.name
-    return now == recorded
+    if now == recorded:
+        return True
+    if now.status != recorded.status or now.failure is not None or recorded.failure is not None:
+        return now.status == recorded.status and _is_same_failure(now.failure, recorded.failure)
+    subject = ("the end of", "the process")
+    return json_values.comparable(now.value, subject) == json_values.comparable(recorded.value, subject)
+
+
+def _is_same_failure(now: Failure | None, recorded: Failure | None) -> bool:
+    return now is not None and recorded is not None and now.is_same(recorded)
 
 
 def _present_end(replay: Replay, *, checks_depth: bool) -> _End:

@@ -8,12 +8,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from bridle.engine.process.effects import BREAKPOINT, SLEEP, WAITING_KINDS
-from bridle.errors import EffectFailed
+from bridle.engine.replay import json_values
+from bridle.engine.replay.json_values import without_addresses
+from bridle.errors import BadTask, EffectFailed
 from bridle.ground.json_fields import JsonFields
 from bridle.journal.format.codec import BadText
 from bridle.journal.format.documents import TaskDocument
 from bridle.journal.format.entries import Effect
-from bridle.journal.format.input_values import TooDeep, check_value
+from bridle.journal.format.input_values import TooDeep, check_value, shown
 from bridle.journal.format.state import State
 from bridle.journal.stores.store import Store
 
@@ -45,17 +47,20 @@ class Failure(NamedTuple):
     stack: str = ""
     data: Any = None
     """The data of a posted error."""
+    errors: tuple[Failure, ...] = ()
+    """The errors in a group, such as those of a TaskGroup."""
 
     @classmethod
     def of(cls, error: BaseException) -> Failure:
-        """Return the failure of a process that raised this."""
-        name, message, data = type(error).__name__, str(error), None
+        """Return the failure of a process that raised this; a process may raise anything."""
+        name, message, data = type(error).__name__, _text_of(error), None
         if isinstance(error, EffectFailed):
-            name, message, data = error.name, error.message, error.data
+            name, message, data = str(error.name), str(error.message), _as_json(error.data)
         frames = traceback.extract_tb(error.__traceback__)[-STACK_FRAMES:]
         process_frames = [frame for frame in frames if not frame.filename.startswith(ENGINE)]
         stack = "".join([*traceback.format_list(process_frames), f"{name}: {message}"])
-        return cls(name, message, stack, data)
+        errors = tuple(cls.of(inner) for inner in error.exceptions) if isinstance(error, BaseExceptionGroup) else ()
+        return cls(name, message, stack, data, errors)
 
     @classmethod
     def from_json(cls, value: object) -> Failure:
@@ -63,14 +68,16 @@ class Failure(NamedTuple):
         return cls(str(fields.value("name")), str(fields.value("message")))
 
     def as_json(self) -> dict[str, Any]:
-        return _present(self._asdict())
+        errors = [error.as_json() for error in self.errors] or None
+        return _present({**self._asdict(), "errors": errors})
 
     def is_same(self, other: Failure) -> bool:
-        """Return whether the name and the message are the same."""
-        return self[:2] == other[:2]
+        """Return whether the name and the message are the same, except for addresses of objects."""
+        return self.name == other.name and without_addresses(self.message) == without_addresses(other.message)
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.message}"
+        inner = "; ".join(map(str, self.errors))
+        return f"{self.name}: {self.message}" + (f" [{inner}]" if inner else "")
 
 
 class Action(NamedTuple):
@@ -220,6 +227,21 @@ def iteration_number(state: State) -> int:
     return state.rounds + has_new_results
 
 
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as fault:  # noqa: BLE001  # a class of the process
+        return f"its text cannot be shown: {type(fault).__name__} in __str__"
+
+
+def _as_json(data: Any) -> Any:
+    """Return the data of an error; as text if a process has raised it with data that is not JSON."""
+    try:
+        return json_values.clean_copy(data, ("the data of", "an error"))
+    except BadTask:
+        return shown(data)
+
+
 def _group(effects: list[Effect]) -> str | None:
     """Return the id by the format for effects that can run in parallel."""
     if len(effects) < 2:
@@ -227,7 +249,7 @@ def _group(effects: list[Effect]) -> str | None:
     from hashlib import sha1  # imports a cryptographic library, which sequential runs do not need
 
     keys = "".join(f"{effect.key}|" for effect in effects)
-    return sha1(keys.encode(), usedforsecurity=False).hexdigest()[:_GROUP_DIGITS]
+    return sha1(keys.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[:_GROUP_DIGITS]
 
 
 def _present(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -65,7 +65,13 @@ class TaskContext:
     def create_blob_ref(self, name: str, value: object) -> str:
         """Store a value as a separate file and return the reference for the definition."""
         ids.check_id(name, what="blob name")
-        text = codec.pretty(value)
+        try:
+            text = codec.pretty(value)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise BadTask(
+                f"the blob {name!r} of task {self.task_id} cannot be written as JSON: {error}",
+                remedy="Use str, int, float, bool, None, list and dict with keys of type str.",
+            ) from error
         file = f"{name}-{sha256(text)}.json"
         self.blobs[file] = text
         return self.to_task_relative_path(f"blobs/{file}")

@@ -16,6 +16,8 @@ from bridle.ground import clock
 from bridle.ground.json_fields import JsonFields
 from bridle.journal.format import entries
 from bridle.journal.format.documents import TaskDocument
+from bridle.journal.format.entries import Effect
+from bridle.journal.format.input_values import shown
 
 AGENT = "agent"
 SHELL = "shell"
@@ -36,6 +38,8 @@ ORCHESTRATOR_TASK_TASK = "__sdk.orchestratorTask"
 NO_MESSAGE = "the effect failed without a message"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# The year 9999.
+_LAST_MS = 253_402_300_800_000
 
 
 class EffectRequest(NamedTuple):
@@ -55,11 +59,30 @@ class SleepTarget(NamedTuple):
     """The time at which a sleep ends."""
 
     epoch_ms: int
+    exact: datetime | None = None
+    """The time as the process gave it, if it has fractions of a millisecond."""
 
     @property
     def iso(self) -> str:
         """Return the time as ISO text."""
-        return clock.iso(_EPOCH + timedelta(milliseconds=self.epoch_ms))
+        return clock.iso(self._in_ms)
+
+    @property
+    def moment(self) -> datetime:
+        """Return the time, not rounded."""
+        return self._in_ms if self.exact is None else self.exact
+
+    @property
+    def _in_ms(self) -> datetime:
+        return _EPOCH + timedelta(milliseconds=self.epoch_ms)
+
+    def has_passed_at(self, effect: Effect) -> bool:
+        """Return whether the sleep of a resolved effect ended at its time, and was not posted earlier."""
+        finished = None if effect.resolution is None else effect.resolution.text("finishedAt")
+        try:
+            return finished is not None and datetime.fromisoformat(finished) >= self._in_ms
+        except (ValueError, TypeError):  # not written by Bridle
+            return False
 
     def as_json(self) -> Definition:
         """Return the time as in the definition and the inputs of a sleep."""
@@ -68,7 +91,7 @@ class SleepTarget(NamedTuple):
 
 def sleep_target(until: object) -> SleepTarget:
     """Parse the argument of `ctx.sleep_until`: an aware datetime, ISO text, or milliseconds since 1970."""
-    target = SleepTarget(_epoch_ms(until))
+    target = SleepTarget(_epoch_ms(until), _exact(until))
     try:
         has_iso = bool(target.iso)
     except (OverflowError, ValueError):
@@ -101,6 +124,12 @@ def orchestrator_request(payload: Any, *, label: str | None) -> EffectRequest:
     title = label or ORCHESTRATOR_TASK
     definition = {"kind": ORCHESTRATOR_TASK, "title": title, "metadata": metadata}
     return EffectRequest(ORCHESTRATOR_TASK_TASK, inputs, label, lambda _task: definition)
+
+
+def defined_sleep(definition: Mapping[str, object]) -> SleepTarget | None:
+    """Return when a task of kind `sleep` ends; None for other tasks, and for one that has no time."""
+    until_ms = TaskDocument(definition).sleep_until_ms if definition.get("kind") == SLEEP else None
+    return None if until_ms is None else SleepTarget(until_ms)
 
 
 def breakpoint_payload(task: TaskDocument) -> Any:
@@ -136,8 +165,16 @@ def _epoch_ms(until: object) -> int:
     raise _bad_target(until, f"its type is {type(until).__name__}")
 
 
+def _exact(until: object) -> datetime | None:
+    """Return a valid sleep target with its fractions of a millisecond; None if it has none."""
+    if isinstance(until, float) and abs(until) < _LAST_MS:
+        return _EPOCH + timedelta(milliseconds=until)
+    time = datetime.fromisoformat(until) if isinstance(until, str) else until
+    return time.astimezone(UTC) if isinstance(time, datetime) and time.microsecond % 1000 else None
+
+
 def _bad_target(until: object, fault: str) -> BadTask:
     return BadTask(
-        f"invalid sleep target {until!r}: {fault}",
+        f"invalid sleep target {shown(until)}: {fault}",
         remedy="Give an aware datetime (ctx.now() + timedelta(…)), ISO text with a zone, or milliseconds since 1970.",
     )

@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from bridle.engine.entries import notes
 from bridle.engine.process import effects
 from bridle.engine.process.define_task import TaskContext, caller_location
 from bridle.engine.process.effects import EffectRequest, SleepTarget
-from bridle.engine.replay import json_values
+from bridle.engine.replay import json_values, turn_clock
 from bridle.engine.replay.event_loop import Promise, ReplayLoop
+from bridle.engine.replay.hook_calls import HookCalls, PayloadDigests
 from bridle.engine.replay.new_requests import HaltRequest, HookRequest, NewEffect, NewEntry
-from bridle.engine.replay.recorded import RecordedHook, Recording
+from bridle.engine.replay.recorded import RecordedHook, Recording, resolved_at
 from bridle.engine.replay.step_ids import Steps
+from bridle.engine.replay.turn_clock import TurnClock
 from bridle.errors import BadTask, JournalBroken, ProcessDiverged, UsageError
-from bridle.ground import clock, ids
+from bridle.ground import ids
 from bridle.journal.format.digest import sha256
 from bridle.journal.format.documents import TaskDocument
 from bridle.journal.format.entries import OK, PROCESS_LOG, Effect, Entry, Request, Result
+from bridle.journal.format.input_values import clean_value, shown
 
 RESTORE = "Nothing was written. Restore the code and iterate again, or start a new run."
 
@@ -80,12 +83,14 @@ class Answers:
         self._loop = loop
         self._recording = recording
         self._now = now
+        self._clock = TurnClock(recording, now)
+        self._hooks = HookCalls(recording)
         self._promises: dict[str, Promise] = {}
         self._early_results: dict[str, Effect] = {}
         self._sleeps: dict[str, SleepTarget] = {}
-        self._calls: dict[str, tuple[HookRequest, Promise]] = {}
-        self._early_hooks: set[str] = set()
-        self._turn = self._hook_count = self._log_count = self._id_count = 0
+        self._deferred: list[Effect | RecordedHook] = []
+        """Results that arrived before they were requested, and begin a turn once the process is idle."""
+        self._log_count = self._id_count = 0
 
     @property
     def pending(self) -> list[str]:
@@ -102,25 +107,39 @@ class Answers:
     @property
     def next_call(self) -> HookRequest | None:
         """Return the first native hook that the process waits for."""
-        return next((call for call, promise in self._calls.values() if not promise.done()), None)
+        return self._hooks.next
 
     def was_requested(self, recorded: Effect | RecordedHook) -> bool:
         """Return whether the process has requested a recorded effect or hook."""
         if isinstance(recorded, RecordedHook):
-            return recorded.hook_id in self._calls
+            return self._hooks.was_called(recorded.hook_id)
         return self.steps.was_reached(recorded.step_id)
 
     def deliver(self, item: Effect | RecordedHook) -> None:
         """Start a turn by resolving the future of one result."""
-        self._turn += 1
         if isinstance(item, RecordedHook):
-            self._deliver_hook(item)
+            self._clock.begin_turn(turn_clock.after_hook(item.hook_id))
+            self._hooks.deliver(item)
             return
-        promise = self._promises.pop(item.effect_id, None)
-        if promise is None:
+        self._clock.begin_turn(turn_clock.after_step(item.step_id))
+        if item.effect_id in self._promises:
+            self._resolve(item)
+        else:
             self._early_results[item.effect_id] = item  # not requested yet: the code before it has changed
-        elif not promise.done():
-            self._settle(promise, item)
+
+    def deliver_deferred(self) -> bool:
+        """Start the turn of the first result that arrived before its request; return False without one."""
+        if not self._deferred or self.is_stopped:
+            return False
+        item = min(self._deferred, key=resolved_at)
+        self._deferred.remove(item)
+        if isinstance(item, RecordedHook):
+            self._clock.resume_turn(turn_clock.after_hook(item.hook_id))
+            self._hooks.deliver(item)
+        else:
+            self._clock.resume_turn(turn_clock.after_step(item.step_id))
+            self._resolve(item)
+        return True
 
     # ---- for the process, through its context
 
@@ -143,32 +162,34 @@ class Answers:
         if self.is_stopped:
             return promise
         _check_hook_type(hook_type)
-        payload_digest = json_values.digest(payload, ("the payload of hook", hook_type))
-        self._hook_count += 1
-        hook_id = f"H{self._hook_count:06d}"
+        digests = PayloadDigests(hook_type, payload)
+        hook_id = self._hooks.next_id(hook_type, digests)
         recorded = self._recording.hooks.get(hook_id)
+        if recorded is None or not recorded.resolved_at:
+            _check_limit(limit_seconds)
         if recorded is None:
             json_values.checked(payload, ("the payload of hook", hook_type))
-            data = {"hookId": hook_id, "hookType": hook_type, "payloadDigest": payload_digest}
-            self.new_items.append(NewEntry(notes.HOOK_REQUESTED, data | ({"label": label} if label else {})))
-        elif (recorded.hook_type, recorded.payload_digest) != (hook_type, payload_digest):
+            data = {"hookId": hook_id, "hookType": hook_type, "payloadDigest": digests.recorded}
+            name = _label(label)
+            self.new_items.append(NewEntry(notes.HOOK_REQUESTED, data | ({"label": name} if name else {})))
+        elif recorded.hook_type != hook_type or not digests.match(recorded.payload_digest):
             more = " with another payload" if recorded.hook_type == hook_type else ""
             requested = f"hook call {hook_id} is of type {hook_type!r} with {json_values.preview(payload)}"
             self._diverge(requested, f"one of type {recorded.hook_type!r}{more}", recorded.request)
-        elif hook_id in self._early_hooks:
-            promise.set_result(json_values.copy_for_process(recorded.result))
-        self._calls[hook_id] = (HookRequest(hook_id, hook_type, payload, label, limit_seconds), promise)
+        # A copy: the process may change the payload before the hook runs.
+        copy = json_values.clean_copy(payload, ("the payload of hook", hook_type))
+        self._hooks.add(HookRequest(hook_id, hook_type, copy, label, limit_seconds), promise)
+        early = self._hooks.take_early(hook_id)
+        if early is not None and not self.is_stopped:
+            self._deliver_early(early, turn_clock.after_hook(hook_id))
         return promise
 
     def read_clock(self) -> datetime:
         """Return the recorded time of this turn, else the present time."""
-        text = self._recording.clock.get(self._turn)
-        if text is None:
-            text = clock.iso(self._now())
-            self._recording.clock[self._turn] = text
-            if not self.is_stopped:
-                self.new_items.append(NewEntry(notes.CLOCK_READ, {"turn": self._turn, "now": text}))
-        return datetime.fromisoformat(text).astimezone(UTC)
+        reading, new = self._clock.read()
+        if new is not None and not self.is_stopped:
+            self.new_items.append(new)
+        return reading
 
     def next_id(self) -> str:
         """Return an id derived from the run's and a counter: 32 hexadecimal digits."""
@@ -189,11 +210,10 @@ class Answers:
             raise BadTask(f"ctx.halt has no reason at {caller_location()}", remedy="Give the reason as a sentence.")
         subject = ("the payload of", "ctx.halt")
         json_values.digest(payload, subject)
-        json_values.checked(
-            json_values.to_json(payload, subject), subject
-        )  # recorded payloads have other keys than text
+        # Recorded payloads have other keys than text. The process may change its own copy before it waits.
+        copy = json_values.checked(json_values.to_json(payload, subject), subject)
         if not self.is_stopped:
-            self.halt_request = HaltRequest(reason, payload)
+            self.halt_request = HaltRequest(reason, copy)
             self._stop()
         return Promise(loop=self._loop)
 
@@ -209,18 +229,28 @@ class Answers:
         elif request.sleep is not None and request.sleep.epoch_ms <= (now_ms := _epoch_ms(self._now())):
             data = {"stepId": step_id, **request.sleep.as_json(), "now": SleepTarget(now_ms).iso}
             self.new_items.append(NewEntry(notes.SLEEP_PASSED, data))
+            self._clock.pass_moment(max(request.sleep.moment, SleepTarget(now_ms).moment))
             promise.set_result(None)
         else:
             self._collect(step_id, request, promise)
 
-    def _deliver_hook(self, hook: RecordedHook) -> None:
-        call = self._calls.get(hook.hook_id)
-        if call is None:
-            self._early_hooks.add(hook.hook_id)
-        elif not call[1].done():
-            call[1].set_result(json_values.copy_for_process(hook.result))
+    def _deliver_early(self, item: Effect | RecordedHook, turn: str) -> None:
+        """Resolve a request with a result that arrived before it: at once, or in the turn in which it was read."""
+        if self._clock.has_reading(turn):
+            self._deferred.append(item)
+        elif isinstance(item, RecordedHook):
+            self._hooks.deliver(item)
+        else:
+            self._resolve(item)
 
-    def _settle(self, promise: Promise, effect: Effect) -> None:
+    def _resolve(self, effect: Effect) -> None:
+        """Resolve the future of an effect, unless the process has cancelled it."""
+        promise = self._promises.pop(effect.effect_id)
+        sleep = self._sleeps.get(effect.effect_id)
+        if sleep is not None and sleep.has_passed_at(effect):
+            self._clock.pass_moment(sleep.moment)
+        if promise.done():
+            return
         result = self.store.result(effect)
         if result.status == OK:
             promise.set_result(json_values.copy_for_process(result.value))
@@ -235,13 +265,11 @@ class Answers:
                 request, f"task {effect.task_id!r} with {json_values.preview(recorded)}", effect.step_id, effect.request
             )
             return
-        if request.sleep is not None:
-            self._sleeps[effect.effect_id] = request.sleep
+        self._note_sleep(effect.effect_id, request, lambda: self._recorded_sleep(effect))
+        self._promises[effect.effect_id] = promise
         early = self._early_results.pop(effect.effect_id, None)
         if early is not None:
-            self._settle(promise, early)
-        else:
-            self._promises[effect.effect_id] = promise
+            self._deliver_early(early, turn_clock.after_step(effect.step_id))
 
     def _is_same(self, effect: Effect, request: EffectRequest) -> bool:
         """Return whether the arguments are those of the recorded effect."""
@@ -253,9 +281,11 @@ class Answers:
         written = json_values.to_json(request.inputs, subject)
         if recorded == json_values.digest(written, subject):
             return True
+        earlier = self.store.task(effect).inputs
+        if json_values.comparable(earlier, subject) == json_values.comparable(request.inputs, subject):
+            return True
         if request.identity is None:
             return False
-        earlier = self.store.task(effect).inputs
         return json_values.digest(request.identity(earlier), subject) == json_values.digest(
             request.identity(written), subject
         )
@@ -265,17 +295,22 @@ class Answers:
         if request.sleep is None or request.sleep.epoch_ms != entry.data.get("targetEpochMs"):
             self._diverge_at(request, f"task {effects.SLEEP_TASK!r} until {entry.data.get('iso')}", step_id, entry)
         else:
+            self._clock.pass_moment(_moment_of_passed(entry, request.sleep))
             promise.set_result(None)
 
     def _collect(self, step_id: str, request: EffectRequest, promise: Promise) -> None:
         """Collect the request of a new effect."""
+        if json_values.without_addresses(step_id) != step_id:
+            raise BadTask(
+                f"the key {step_id!r} at {caller_location()} contains the address of an object",
+                remedy="It differs in each replay. Use a short name, such as 'review'.",
+            )
         inputs = json_values.checked(request.inputs, ("the arguments of task", request.task_id))
         key = f"{self._run.process_id}:{step_id}:{request.task_id}"
         effect_id = self.writer.new_id()
-        call_labels = (request.label,) if request.label else ()
-        context = TaskContext(
-            effect_id, key, request.task_id, self._run.run_id, self._run.folder, request.label, call_labels
-        )
+        label = _label(request.label)
+        call_labels = (label,) if label else ()
+        context = TaskContext(effect_id, key, request.task_id, self._run.run_id, self._run.folder, label, call_labels)
         definition = json_values.checked(request.define(context), ("the definition of task", request.task_id))
         labels = tuple(dict.fromkeys((*call_labels, *definition.get("labels", ()))))
         entry = Request(
@@ -292,8 +327,16 @@ class Answers:
         )
         self.new_items.append(NewEffect(entry, promise))
         self._promises[effect_id] = promise
-        if request.sleep is not None:
-            self._sleeps[effect_id] = request.sleep
+        self._note_sleep(effect_id, request, lambda: effects.defined_sleep(definition))
+
+    def _note_sleep(self, effect_id: str, request: EffectRequest, defined: Callable[[], SleepTarget | None]) -> None:
+        """Remember when a sleep ends: of `ctx.sleep_until`, or as the definition of a task says."""
+        target = request.sleep if request.sleep is not None else defined()
+        if target is not None:
+            self._sleeps[effect_id] = target
+
+    def _recorded_sleep(self, effect: Effect) -> SleepTarget | None:
+        return effects.defined_sleep(self.store.task(effect).document) if effect.kind == effects.SLEEP else None
 
     def _diverge_at(self, request: EffectRequest, recorded: str, step_id: str, entry: Entry) -> None:
         requested = f"step {step_id} requests task {request.task_id!r} with {json_values.preview(request.inputs)}"
@@ -321,6 +364,32 @@ def _check_hook_type(hook_type: object) -> None:
         ids.check_id(hook_type if isinstance(hook_type, str) else "", what="the hook type")
     except UsageError as error:
         raise BadTask(f"{error.message} (at {caller_location()})", remedy=error.remedy) from error
+
+
+def _check_limit(seconds: object) -> None:
+    is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+    if not is_number or not 0 < seconds < float("inf"):  # type: ignore[operator]  # its type was just checked
+        raise BadTask(
+            f"timeout_seconds of ctx.hook must be a positive number, got {shown(seconds)} at {caller_location()}",
+            remedy="Give the limit in seconds, such as 30.",
+        )
+
+
+def _label(label: object) -> str | None:
+    """Return a label as text; a process is not type-checked."""
+    if label is None or isinstance(label, str):
+        return label if label is None else str(clean_value(label))
+    if isinstance(label, (int, float)):
+        return shown(label)
+    raise BadTask(
+        f"a label must be text, got {type(label).__name__} at {caller_location()}", remedy="Use a short text."
+    )
+
+
+def _moment_of_passed(entry: Entry, target: SleepTarget) -> datetime:
+    """Return the time that a sleep in the past was requested at, or its target if that is later."""
+    recorded = entry.data.get("now")
+    return max(target.moment, datetime.fromisoformat(recorded)) if isinstance(recorded, str) else target.moment
 
 
 def _epoch_ms(time: datetime) -> int:

@@ -14,12 +14,13 @@ from bridle.journal.format.state import State, text_field
 class RecordedHook:
     """One recorded call of `ctx.hook`."""
 
-    def __init__(self, hook_id: str, hook_type: str, payload_digest: str, request: Entry) -> None:
+    def __init__(self, hook_id: str, hook_type: str, payload_digest: str | None, request: Entry) -> None:
         self.request = request
-        """Its entry in the journal."""
+        """Its entry in the journal; the entry of its result if a repair has dropped the request."""
         self.hook_id = hook_id
         self.hook_type = hook_type
         self.payload_digest = payload_digest
+        """None if a repair has dropped the request."""
         self.result: Any = None
         self.resolved_at = 0
         """The number of the entry with its result; 0 without one."""
@@ -33,8 +34,10 @@ class Recording:
         """By step id."""
         self.passed_sleeps: dict[str, Entry] = {}
         """Sleeps whose time had passed at their request, by step id."""
-        self.clock: dict[int, str] = {}
-        """Clock readings, by turn."""
+        self.clock: dict[str, str] = {}
+        """Clock readings, by the turn: the step or hook whose result they follow."""
+        self.numbered_clock: dict[int, str] = {}
+        """Clock readings of earlier versions, by turn."""
         self.hooks: dict[str, RecordedHook] = {}
         self.log_count = 0
         """How many messages of `ctx.log` are recorded."""
@@ -60,28 +63,39 @@ class Recording:
         hooks = self._resolved_hooks[self._delivered_hooks :]
         self._delivered, self._delivered_hooks = len(state.resolved), len(self._resolved_hooks)
         both: list[Effect | RecordedHook] = [*effects, *hooks]
-        return iter(sorted(both, key=_resolved_at) if hooks else effects)
+        return iter(sorted(both, key=resolved_at) if hooks else effects)
 
     def _read_note(self, entry: Entry) -> None:
         data: Any = entry.data
         if entry.type == notes.CLOCK_READ:
-            self.clock.setdefault(data["turn"], data["now"])
+            if "after" in data:
+                self.clock.setdefault(data["after"], data["now"])
+            else:
+                self.numbered_clock.setdefault(data["turn"], data["now"])
         elif entry.type == notes.SLEEP_PASSED:
             self.passed_sleeps[text_field(entry, "stepId")] = entry
         elif entry.type == notes.HOOK_REQUESTED:
             hook_id = text_field(entry, "hookId")
-            self.hooks[hook_id] = RecordedHook(hook_id, data["hookType"], data["payloadDigest"], entry)
+            self.hooks.setdefault(hook_id, RecordedHook(hook_id, data["hookType"], data["payloadDigest"], entry))
         elif entry.type == notes.HOOK_RESOLVED:
-            hook = self.hooks[text_field(entry, "hookId")]
-            hook.result, hook.resolved_at = data["result"], entry.seq
-            self._resolved_hooks.append(hook)
+            self._resolve_hook(text_field(entry, "hookId"), data["result"], entry)
         elif entry.type == notes.PROCESS_CODE:
             self.code_digest = text_field(entry, "sha256")
         elif entry.type == PROCESS_LOG and data.get("logSeq", 0) > 0:
             self.log_count = max(self.log_count, data["logSeq"])
 
+    def _resolve_hook(self, hook_id: str, result: Any, entry: Entry) -> None:
+        """Record the result of a hook, also if a repair has dropped its request."""
+        hook = self.hooks.get(hook_id)
+        if hook is None:
+            hook = self.hooks[hook_id] = RecordedHook(hook_id, result["hookType"], None, entry)
+        if not hook.resolved_at:
+            hook.result, hook.resolved_at = result, entry.seq
+            self._resolved_hooks.append(hook)
 
-def _resolved_at(item: Effect | RecordedHook) -> int:
+
+def resolved_at(item: Effect | RecordedHook) -> int:
+    """Return the number of the entry with the result; 0 without one."""
     if isinstance(item, RecordedHook):
         return item.resolved_at
     return item.resolution.seq if item.resolution is not None else 0

@@ -58,6 +58,8 @@ class Replay:
                     break
                 answers.deliver(item)
                 self._loop.run_until_idle()
+                while answers.deliver_deferred():
+                    self._loop.run_until_idle()
         error = answers.stop_error or (self._ended_early() if self.has_returned else None)
         if error is not None:
             raise error

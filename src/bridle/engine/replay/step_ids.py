@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bridle.engine.process.define_task import caller_location
 from bridle.errors import BadTask
+from bridle.journal.format.input_values import shown
 
 # Step ids have six digits.
 STEP_LIMIT = 999_999
@@ -63,4 +64,4 @@ def _check_key(key: object, location: str) -> None:
     elif _is_number(key):
         fault = "must not look like the number of a step"
     if fault is not None:
-        raise BadTask(f"the key {key!r} at {location} {fault}", remedy="Use a short name, such as 'review'.")
+        raise BadTask(f"the key {shown(key)} at {location} {fault}", remedy="Use a short name, such as 'review'.")

@@ -9,6 +9,9 @@ from bridle.journal.format.codec import BadText
 # Real values have fewer levels than 30. Python stops at 1000 frames, and sorting the keys of a level takes three.
 DEPTH_LIMIT = 128
 
+# Enough of a value to recognise it in a message.
+SHOWN_CHARACTERS = 300
+
 _BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -52,12 +55,29 @@ def clean_value(value: object) -> object:
     return cleaned
 
 
+def shown(value: object) -> str:
+    """Return the beginning of a value's repr, for a message; a value of a process may have none."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001  # an integer of 5,000 digits, or any error of a class of the process
+        return f"<{type(value).__name__} that cannot be printed>"
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
+
+
+def to_utf8(text: str) -> bytes:
+    """Encode a text for another program; lone surrogates that are not bytes of a file name become U+FFFD."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return _clean_text(text).encode()
+
+
 def _check(value: object, levels: int) -> None:
     items: Iterable[object]
     if isinstance(value, dict):
         for key in value:
             if not isinstance(key, str):
-                raise BadText(f"the key {key!r} is not text, but of type {type(key).__name__}")
+                raise BadText(f"the key {shown(key)} is not text, but of type {type(key).__name__}")
         items = value.values()
     elif isinstance(value, (list, tuple)):
         items = value
