@@ -12,6 +12,7 @@ from bridle.workspace import apply_changes, snapshot, worktree
 from bridle.workspace.apply_changes import PlannedMerge, ResumedMerge
 from bridle.workspace.git import Git
 from bridle.workspace.merge import Conflicts
+from bridle.workspace.restore import restore
 from tests.workspace.fixtures.repositories import git, index, make_repository, read_tree, write
 
 MANY: dict[str, str | bytes] = {f"many/{number:02d}.txt": f"{number}\n" * 50 for number in range(12)}
@@ -24,7 +25,7 @@ def lent(repo: Git) -> tuple[Git, snapshot.Snapshot]:
         base = await snapshot.take(repo)
         made = await worktree.add(repo, "lent", is_empty=True)
         other = Git(made.folder)
-        await snapshot.restore(other, base, moves_head=False)
+        await restore(other, base, moves_head=False)
         return other, base
 
     return asyncio.run(lend())

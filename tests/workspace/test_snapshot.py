@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from bridle.errors import GitError, UsageError
 from bridle.workspace import snapshot
 from bridle.workspace.git import Git
+from bridle.workspace.restore import restore
 from tests.workspace.fixtures.repositories import git, index, make_repository, read_tree, write
 
 
@@ -37,7 +38,7 @@ def test_taking_one_changes_neither_files_nor_index_nor_branches(tmp_path: Path)
     )
     assert before == after
     assert git(repo.folder, "rev-parse", taken.ref).strip() == taken.commit
-    assert list((repo.folder / ".git").glob("bridle-*")) == []
+    assert list((repo.folder / ".git").glob("bridle-*.index*")) == []
 
 
 def test_everything_comes_back_and_what_is_ignored_stays(tmp_path: Path) -> None:
@@ -60,7 +61,7 @@ def test_everything_comes_back_and_what_is_ignored_stays(tmp_path: Path) -> None
     git(repo.folder, "add", "-A")
     git(repo.folder, "commit", "-q", "-m", "the agent's own")
     write(repo.folder, {"after.txt": "x"})
-    asyncio.run(snapshot.restore(repo, taken))
+    asyncio.run(restore(repo, taken))
 
     expected = {**before, "ignored/cache": ("file", b"2"), "ignored/more": ("file", b"3")}
     assert read_tree(repo.folder) == expected
@@ -74,7 +75,7 @@ def test_a_restore_can_leave_the_branch_where_it_is(tmp_path: Path) -> None:
     taken = asyncio.run(snapshot.take(repo))
     write(repo.folder, {"a.txt": "two\n"})
     git(repo.folder, "commit", "-q", "-a", "-m", "second")
-    asyncio.run(snapshot.restore(repo, taken, moves_head=False))
+    asyncio.run(restore(repo, taken, moves_head=False))
     assert git(repo.folder, "log", "-1", "--format=%s").strip() == "second"
     assert (repo.folder / "a.txt").read_text() == "one\n"
 
@@ -104,7 +105,7 @@ def test_a_repository_without_a_commit_has_snapshots_too(tmp_path: Path) -> None
     repo = Git(folder)
     taken = asyncio.run(snapshot.take(repo))
     write(folder, {"a.txt": "b", "b.txt": "b"})
-    asyncio.run(snapshot.restore(repo, taken))
+    asyncio.run(restore(repo, taken))
     assert read_tree(folder) == {"a.txt": ("file", b"a")}
 
 
@@ -118,7 +119,7 @@ def test_line_ends_and_filters_change_no_byte(tmp_path: Path) -> None:
     before = read_tree(repo.folder)
     taken = asyncio.run(snapshot.take(repo))
     write(repo.folder, {"mixed.txt": "gone", "x.up": "gone"})
-    asyncio.run(snapshot.restore(repo, taken))
+    asyncio.run(restore(repo, taken))
     assert read_tree(repo.folder) == before
 
 
@@ -132,7 +133,7 @@ def test_odd_names_survive(tmp_path: Path) -> None:
     taken = asyncio.run(snapshot.take(repo))
     for name in names:
         (repo.folder / name).unlink()
-    asyncio.run(snapshot.restore(repo, taken))
+    asyncio.run(restore(repo, taken))
     assert read_tree(repo.folder) == before
 
 
@@ -180,7 +181,7 @@ def test_whatever_happens_in_between_everything_comes_back(
     before, staged = read_tree(repo.folder), index(repo.folder)
     taken = asyncio.run(snapshot.take(repo))
     _apply(repo.folder, second)
-    asyncio.run(snapshot.restore(repo, taken))
+    asyncio.run(restore(repo, taken))
     assert (read_tree(repo.folder), index(repo.folder)) == (before, staged)
 
 
@@ -240,7 +241,7 @@ def test_a_repository_without_a_commit_inside_the_working_copy_is_passed_over(tm
         "sub/b.txt",
     ]
     write(repo.folder, {"a.txt": "ruined\n"})
-    asyncio.run(snapshot.restore(repo, taken))
+    asyncio.run(restore(repo, taken))
     assert (repo.folder / "a.txt").read_text() == "one\n"
     assert (repo.folder / "two/x").read_text() == "x"
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from bridle.workspace import snapshot
+from bridle.workspace import exact_bytes, snapshot
 from bridle.workspace.git import Git
 from bridle.workspace.merge import Conflicts, merged_tree
 from bridle.workspace.snapshot import Snapshot
@@ -60,7 +60,7 @@ async def plan(git: Git, base: str, theirs: str) -> PlannedMerge | Conflicts:
 
 async def apply(git: Git, planned: PlannedMerge) -> bool:
     """Change the files; return False, without a change, where they are not those that the merge was planned for."""
-    filters = await snapshot.no_filters(git)
+    filters = await exact_bytes.flags(git)
     async with snapshot.index_of_all(git) as variables:
         if await git.text("write-tree", variables=variables) != planned.ours:
             return False
@@ -137,7 +137,7 @@ async def _write(git: Git, tree: str, names: list[str]) -> None:
     try:
         await git.run("read-tree", tree, variables=variables)
         stdin = "".join(f"{name}\0" for name in names).encode("utf-8", "surrogateescape")
-        flags = await snapshot.no_filters(git)
+        flags = await exact_bytes.flags(git)
         await git.run(*flags, "checkout-index", "--force", "-z", "--stdin", stdin=stdin, variables=variables)
     finally:
         index.unlink(missing_ok=True)

@@ -35,7 +35,8 @@ class Git:
 
     def __init__(self, folder: Path, environment: Mapping[str, str] | None = None) -> None:
         self.folder = folder
-        self._environment = _quiet(os.environ if environment is None else environment)
+        self.environment = _quiet(os.environ if environment is None else environment)
+        """The variables of every git that is run."""
         self._config = Config()
         self.trees: dict[bytes, str] = {}
         """Cached trees of indexes, by the digest of the index."""
@@ -57,7 +58,7 @@ class Git:
         result = await query(
             ("git", *words),
             cwd=self.folder,
-            environment={**self._environment, **(variables or {})},
+            environment={**self.environment, **(variables or {})},
             limit_seconds=LIMIT_SECONDS,
             limit_bytes=OUTPUT_LIMIT_BYTES,
             stdin=stdin,
@@ -162,7 +163,7 @@ class Git:
         cached = self._config.cached()
         if cached is not None:
             return cached
-        return self._config.update((await self.run(*LIST_CONFIG))[1], self.folder, self._environment)
+        return self._config.update((await self.run(*LIST_CONFIG))[1], self.folder, self.environment)
 
     async def is_plain(self) -> bool:
         """Return whether objects and refs can be written directly: no shared permissions, no forced reflogs."""

@@ -18,30 +18,14 @@ from typing import TypeVar
 from bridle.errors import GitError
 from bridle.ground import clock, disk, ids
 from bridle.ground.descendants import census
-from bridle.workspace import read_git_files, ref_lock
+from bridle.workspace import exact_bytes, read_git_files, ref_lock
+from bridle.workspace.add_files import add_all, clear_marks
 from bridle.workspace.git import FALLBACK_ADDRESS, FALLBACK_NAME, Git, check_branch
 
 K = TypeVar("K")
 
 REFS = "refs/bridle/snapshots/"
 
-# Settings under which git compares the files themselves, without the shortcuts that a repository may configure.
-NO_SHORTCUTS = (
-    *("-c", "core.fsmonitor=false"),
-    *("-c", "core.untrackedCache=false"),
-    *("-c", "core.ignoreStat=false"),
-    *("-c", "core.checkStat=default"),
-    *("-c", "core.trustctime=true"),
-    *("-c", "advice.addEmbeddedRepo=false"),
-)
-
-# Git's messages for a nested repository without commits, and for a file that cannot be read, such as one that a
-# container wrote as another user.
-_CANNOT_ADD = re.compile(r"error: '(.+?)' does not have a commit checked out|error: unable to index file '(.+?)'")
-# More of these paths are not left out but an error.
-_NESTED_LIMIT = 16
-
-_FILTER = re.compile(r"filter\..*\.(?:clean|smudge|process|required)", re.DOTALL)
 # The header of an index of version 2; later versions can hold more.
 _PLAIN_INDEX = b"DIRC\0\0\0\2"
 # A loop alternates between a few.
@@ -80,7 +64,7 @@ async def take(git: Git, *, name: str | None = None, why: str = "snapshot", sinc
     head, branch = await git.head(), await git.branch()
     async with _private_index(git) as own:
         index_tree = await _index_tree(git, own)
-        await own.fill(await no_filters(git))
+        await own.fill(await exact_bytes.flags(git))
         tree = await own.tree()
     if since is not None and (since.tree, since.index_tree, since.head) == (tree, index_tree, head):
         return since
@@ -103,7 +87,7 @@ async def _write_ref(git: Git, ref: str, commit: str) -> None:
 async def tree_of_all(git: Git, *, as_committed: bool = False) -> str:
     """Return the tree of everything in the working copy that is not ignored; see `index_of_all`."""
     async with _private_index(git) as own:
-        await own.fill([] if as_committed else await no_filters(git))
+        await own.fill([] if as_committed else await exact_bytes.flags(git))
         return await own.tree()
 
 
@@ -128,19 +112,10 @@ async def find(git: Git, name: str) -> Snapshot | None:
     return Snapshot(name, commit, tree, index_tree, heads[0] if heads else None, None)
 
 
-async def restore(git: Git, snapshot: Snapshot, *, moves_head: bool = True) -> None:
-    """Restore files and index; with `moves_head`, also the branch that is checked out.
-
-    Changes that are neither committed nor in a snapshot are lost.
-    """
-    filters = await no_filters(git)
-    if moves_head and snapshot.head is not None and await git.head() != snapshot.head:
-        await git.run("update-ref", "-m", "bridle: restore", "HEAD", snapshot.head)
-    # Track all files first, so that those that the snapshot does not have are removed.
-    await add_all(git, {}, filters)
-    await git.run(*filters, "read-tree", "--reset", "-u", snapshot.tree)
-    await git.run("read-tree", "--reset", snapshot.index_tree)
-    await git.run(*filters, "update-index", "-q", "--refresh", accepts=(0, 1))
+async def replace_tree(git: Git, snapshot: Snapshot, tree: str) -> None:
+    """Let the ref of a snapshot keep another tree."""
+    parents = list(await git.parents_of(snapshot.commit))
+    await _write_ref(git, snapshot.ref, await commit_tree(git, tree, parents, "snapshot"))
 
 
 async def changes(git: Git, before: str, after: str) -> list[str]:
@@ -173,7 +148,7 @@ async def index_of_all(
     `at`: the path of the index, for a caller that resumes after a crash.
     """
     async with _private_index(git, at=at) as own:
-        await own.fill([] if as_committed else await no_filters(git))
+        await own.fill([] if as_committed else await exact_bytes.flags(git))
         yield own.variables
 
 
@@ -186,6 +161,7 @@ class _PrivateIndex:
         self._read = _read_index(real)
         """The content to copy; None where it is written, or there is no index."""
         data = self._read[0] if self._read is not None else None
+        self._data = data
         self._digest = _digest(data)
         """The key of its tree in the cache."""
         # An intent-to-add entry is in no tree, and git does not report adding it; version 2 has no such entries.
@@ -206,7 +182,7 @@ class _PrivateIndex:
 
     def remove(self) -> None:
         if self._read is None:
-            _remove_index(self._path)
+            remove_index(self._path)
 
     async def tree(self) -> str:
         """Return its tree; run git only for an index that is not cached."""
@@ -220,11 +196,14 @@ class _PrivateIndex:
 
     async def fill(self, flags: Sequence[str]) -> None:
         """Add all files of the working copy."""
+        is_changed = False
         if self._digest is None or self._digest not in self._git.unmarked:
-            has_marks = await _clear_assume_unchanged(self._git, self.variables)
+            has_marks = await clear_marks(self._git, self.variables)
             if self._digest is not None and not has_marks:
                 self._git.unmarked = frozenset({self._digest})
-        is_changed = (await _add_all(self._git, self.variables, flags))[1]
+        if flags and await exact_bytes.may_convert(self._git, self._data):
+            is_changed = await exact_bytes.forget_converted(self._git, self.variables)
+        is_changed |= bool(await add_all(self._git, self.variables, flags))
         if is_changed or not self._is_plain:
             self._digest = _digest(self._path.read_bytes() if self._path.exists() else None)
 
@@ -237,7 +216,7 @@ def _digest(data: bytes | None) -> bytes | None:
 async def _private_index(git: Git, *, at: Path | None = None) -> AsyncIterator[_PrivateIndex]:
     real = await git.index_path()
     if at is not None:
-        _remove_index(at)  # of a killed process; a lock that its git left would block ours
+        remove_index(at)  # of a killed process; a lock that its git left would block ours
     index = _PrivateIndex(git, at or private_index_path(real), real)
     try:
         yield index
@@ -245,31 +224,9 @@ async def _private_index(git: Git, *, at: Path | None = None) -> AsyncIterator[_
         index.remove()
 
 
-def _remove_index(path: Path) -> None:
+def remove_index(path: Path) -> None:
     path.unlink(missing_ok=True)
     path.with_name(path.name + ".lock").unlink(missing_ok=True)
-
-
-async def add_all(git: Git, variables: Mapping[str, str], flags: Sequence[str] = ()) -> list[str]:
-    """Add all files of the working copy to an index; return the paths that git cannot add."""
-    return (await _add_all(git, variables, flags))[0]
-
-
-async def _add_all(git: Git, variables: Mapping[str, str], flags: Sequence[str]) -> tuple[list[str], bool]:
-    """Add all files; also return whether the index was changed."""
-    left_out: list[str] = []
-    while True:
-        pathspec = ["--", ":/", *(f":(exclude,literal){name}" for name in left_out)] if left_out else []
-        try:
-            _, output = await git.run(*flags, *NO_SHORTCUTS, "add", "-A", "--verbose", *pathspec, variables=variables)
-        except GitError as error:
-            paths = [(match[1] or match[2]).rstrip("/") for match in _CANNOT_ADD.finditer(error.message)]
-            new = [path for path in dict.fromkeys(paths) if path not in left_out]
-            if not new or len(left_out) >= _NESTED_LIMIT:
-                raise
-            left_out += new
-        else:
-            return left_out, bool(output or left_out)
 
 
 def _read_index(real: Path) -> tuple[bytes, os.stat_result] | None:
@@ -279,24 +236,6 @@ def _read_index(real: Path) -> tuple[bytes, os.stat_result] | None:
         return real.read_bytes(), facts
     except FileNotFoundError:
         return None
-
-
-async def _clear_assume_unchanged(git: Git, variables: Mapping[str, str]) -> bool:
-    """Clear assume-unchanged and skip-worktree marks; return whether there were any.
-
-    Files that a sparse checkout leaves out keep theirs.
-    """
-    marked = [
-        (line[0], line[2:])
-        for line in await git.names("ls-files", "-v", "-z", variables=variables)
-        if line[0] == "S" or line[0].islower()
-    ]
-    present = [name for mark, name in marked if mark not in "Ss" or os.path.lexists(git.folder / name)]
-    if present:
-        stdin = b"\0".join(os.fsencode(name) for name in present)
-        for flag in ("--no-assume-unchanged", "--no-skip-worktree"):
-            await git.run("update-index", flag, "-z", "--stdin", stdin=stdin, variables=variables)
-    return bool(marked)
 
 
 def _cache(cache: dict[K, str], key: K, value: str) -> None:
@@ -337,15 +276,6 @@ async def _commit_tree(git: Git, tree: str, parents: list[str], text: str) -> st
     except read_git_files.NeedsGit:
         arguments = [argument for parent in parents for argument in ("-p", parent)]
         return (await git.text("commit-tree", tree, *arguments, "-m", text, variables=_AUTHOR)).strip()
-
-
-async def no_filters(git: Git) -> list[str]:
-    """Return flags that store files byte for byte: no line-ending conversion, no filters such as LFS."""
-    flags = ["-c", "core.autocrlf=false", "-c", "core.safecrlf=false", "-c", "advice.addEmbeddedRepo=false"]
-    for name in await git.settings():
-        if _FILTER.fullmatch(name):
-            flags += ["-c", f"{name}={'false' if name.endswith('.required') else ''}"]
-    return flags
 
 
 async def _index_tree(git: Git, own: _PrivateIndex) -> str:

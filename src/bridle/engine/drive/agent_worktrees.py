@@ -21,6 +21,7 @@ from bridle.workspace import apply_changes, ref_lock, snapshot, worktree
 from bridle.workspace.apply_changes import PlannedMerge
 from bridle.workspace.git import Git
 from bridle.workspace.merge import Conflicts
+from bridle.workspace.restore import restore
 from bridle.workspace.snapshot import Snapshot
 from bridle.workspace.worktree import Worktree
 
@@ -76,7 +77,7 @@ class AgentWorktrees:
                 at = base.head or "HEAD"
                 tree = await worktree.add(git, name, at=at, is_empty=True, is_for_an_agent=True)
             worktree_git = Git(tree.folder, self._environment)
-            await snapshot.restore(worktree_git, base, moves_head=False)
+            await restore(worktree_git, base, moves_head=False)
             disk.write_atomic(await worktree_git.git_path(_READY), b"")
         except (GitError, UsageError) as error:
             self._say(

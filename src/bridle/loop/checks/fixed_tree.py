@@ -21,8 +21,10 @@ from bridle.loop.protection import baseline
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import git_leftovers, snapshot
+from bridle.workspace.add_files import NO_SHORTCUTS, add_all
 from bridle.workspace.git_leftovers import Leftovers
-from bridle.workspace.snapshot import NO_SHORTCUTS, add_all, index_of_all
+from bridle.workspace.restore import stage
+from bridle.workspace.snapshot import index_of_all
 
 # Trees with reverted changes of checks, under the run's id.
 TAKEN_BACK = "refs/bridle/taken-back/"
@@ -55,7 +57,7 @@ async def stage_work(context: RunContext) -> str:
     """Stage exactly the work for a commit; return its tree."""
     tree = await work_tree(context)
     if tree != await snapshot.staged_tree(context.git):
-        await context.git.run("read-tree", "--reset", tree)  # keeps the stat data of unchanged files
+        await stage(context.git, tree)
     return tree
 
 

@@ -14,12 +14,14 @@ from bridle.loop.effects import CommitArgs, MergeArgs, PrepareArgs, RollbackArgs
 from bridle.loop.performers import pre_hooks
 from bridle.loop.process.task_state import Verdict
 from bridle.loop.protection import baseline
+from bridle.loop.protection.newly_ignored import is_generated
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.logs import exclude_from_git
 from bridle.workspace import snapshot
 from bridle.workspace.commit import CommitInfo, commit_index, first_parents, format_message, list_commits
 from bridle.workspace.git import Git
+from bridle.workspace.restore import restore
 
 RUN = "Bridle-Run"
 TASK = "Bridle-Task"
@@ -166,9 +168,10 @@ async def roll_back(args: RollbackArgs, context: RunContext) -> RollbackResult:
             remedy="The run cannot continue. Commit the files that you want to keep, then start a new one: bridle run",
         )
     kept = f"{args.snapshot}-undone-{args.iteration}"
-    if await snapshot.find(git, kept) is None:  # a second attempt must not overwrite what the first one saved
-        await snapshot.take(git, name=kept, why=f"undone: {args.why}")
-    await snapshot.restore(git, wanted)
+    undone = await snapshot.find(git, kept)  # a second attempt must not overwrite what the first one saved
+    if undone is None:
+        undone = await snapshot.take(git, name=kept, why=f"undone: {args.why}")
+    await restore(git, wanted, keep=undone, is_kept=lambda name: not is_generated(name))
     return RollbackResult(restored=wanted.commit, head=wanted.head, tree=wanted.tree, kept=kept)
 
 

@@ -20,7 +20,7 @@ _SHOWN = 5
 async def newly_ignored_files(context: RunContext, rules: Mapping[str, str]) -> list[FileReport]:
     """Report what each of these .gitignore files hides that its earlier text, given here, did not."""
     listed = await context.git.names("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
-    names = [name for name in listed if not _GENERATED.search(name)]
+    names = [name for name in listed if not is_generated(name)]
     if not names:
         return []
     stdin = b"".join(name.encode("utf-8", "surrogateescape") + b"\0" for name in names)
@@ -32,6 +32,11 @@ async def newly_ignored_files(context: RunContext, rules: Mapping[str, str]) -> 
         if earlier is not None and pattern not in (line.strip() for line in earlier.splitlines()):
             hidden.setdefault(source, []).append(name)
     return [FileReport(source, _describe(names)) for source, names in sorted(hidden.items())]
+
+
+def is_generated(name: str) -> bool:
+    """Return whether a file is in a place of files that tools generate."""
+    return _GENERATED.search(name) is not None
 
 
 def _describe(names: list[str]) -> str:

@@ -14,7 +14,7 @@ from bridle.loop.effect_results import FileReport
 from bridle.loop.protection.tree_changes import changes_since
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import snapshot
+from bridle.workspace import exact_bytes, snapshot
 from bridle.workspace.snapshot import Snapshot
 
 DELETED = "your untracked file was deleted"
@@ -66,7 +66,7 @@ async def restore(context: RunContext, lost: LostFiles) -> list[FileReport]:
     own = {"GIT_INDEX_FILE": str(path)}
     try:
         await context.git.run("read-tree", lost.before.tree, variables=own)
-        command = (*await snapshot.no_filters(context.git), "checkout-index", "-q", "-z", "--stdin")
+        command = (*await exact_bytes.flags(context.git), "checkout-index", "-q", "-z", "--stdin")
         listed = b"".join(os.fsencode(name) + b"\0" for name in gone)
         await context.git.run(*command, stdin=listed, variables=own, accepts=(0, 1, 128))  # 128: a file is in the way
     finally:

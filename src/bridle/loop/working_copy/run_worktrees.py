@@ -19,8 +19,8 @@ from bridle.ground import disk
 from bridle.ground.git_folder import git_folder
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import worktree
+from bridle.workspace.add_files import NO_SHORTCUTS, add_all
 from bridle.workspace.git import Git
-from bridle.workspace.snapshot import NO_SHORTCUTS, add_all
 from bridle.workspace.worktree import AGENTS_FOLDER
 
 NOTE = "bridle-copy.json"

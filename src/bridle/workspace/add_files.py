@@ -1,0 +1,87 @@
+"""Add all files of a working copy to an index, and the marks that hide files from git."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+
+from bridle.errors import GitError
+from bridle.workspace.git import Git
+
+# Settings under which git compares the files themselves, without the shortcuts that a repository may configure.
+NO_SHORTCUTS = (
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.untrackedCache=false"),
+    *("-c", "core.splitIndex=false"),
+    *("-c", "index.sparse=false"),
+    *("-c", "core.ignoreStat=false"),
+    *("-c", "core.checkStat=default"),
+    *("-c", "core.trustctime=true"),
+    *("-c", "core.safecrlf=false"),
+    *("-c", "advice.addEmbeddedRepo=false"),
+)
+
+# Git's messages for a file that it cannot convert: they end the command, whatever its flags.
+_CANNOT_CONVERT = re.compile(
+    r"^fatal: (?:(?:BOM is (?:required|prohibited) in|failed to encode) '(.+?)' |(.+?): clean filter '.*' failed$)",
+    re.MULTILINE,
+)
+# More of these files are not left out but an error.
+_UNCONVERTED_LIMIT = 100
+
+
+async def add_all(git: Git, variables: Mapping[str, str], flags: Sequence[str] = ()) -> str:
+    """Add all files of the working copy to an index; return git's lines about what has changed in it.
+
+    What git cannot add keeps its entry, or gets none: nested repositories without a commit, and files that cannot be
+    read, such as those of another user, or cannot be converted.
+    """
+    left_out: list[str] = []
+    words = (*flags, *NO_SHORTCUTS, "add", "-A", "--verbose", "--sparse", "--ignore-errors")
+    while True:
+        paths = [":/", *(f":(exclude,literal){name}" for name in left_out)]
+        stdin = b"".join(os.fsencode(path) + b"\0" for path in paths) if left_out else None
+        listed = ("--pathspec-from-file=-", "--pathspec-file-nul") if left_out else ()
+        try:
+            code, output = await git.run(*words, *listed, variables=variables, stdin=stdin, accepts=(0, 1))
+        except GitError as error:
+            match = _CANNOT_CONVERT.search(error.message)
+            name = match[1] or match[2] if match is not None else None
+            if name is None or name in left_out or len(left_out) >= _UNCONVERTED_LIMIT:
+                raise
+            left_out.append(name)
+        else:
+            return output or ("left out" if code or left_out else "")
+
+
+async def read_marks(git: Git, variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the files that are marked assume-unchanged (in lower case) or skip-worktree (S)."""
+    lines = await git.names("ls-files", "-v", "-z", variables=variables)
+    return {line[2:]: line[0] for line in lines if line[0] == "S" or line[0].islower()}
+
+
+async def clear_marks(git: Git, variables: Mapping[str, str]) -> bool:
+    """Clear assume-unchanged and skip-worktree marks; return whether there were any.
+
+    Files that a sparse checkout leaves out keep theirs.
+    """
+    marks = await read_marks(git, variables)
+    present = [name for name, mark in marks.items() if mark not in "Ss" or os.path.lexists(git.folder / name)]
+    for flag in ("--no-assume-unchanged", "--no-skip-worktree"):
+        await _update_marks(git, variables, flag, present)
+    return bool(marks)
+
+
+async def set_marks(git: Git, variables: Mapping[str, str], marks: Mapping[str, str]) -> None:
+    """Mark those of these files that are in the index."""
+    if marks:
+        tracked = [name for name in await git.names("ls-files", "-z", variables=variables) if name in marks]
+        await _update_marks(git, variables, "--assume-unchanged", [name for name in tracked if marks[name].islower()])
+        await _update_marks(git, variables, "--skip-worktree", [name for name in tracked if marks[name] in "Ss"])
+
+
+async def _update_marks(git: Git, variables: Mapping[str, str], flag: str, names: Sequence[str]) -> None:
+    if names:
+        stdin = b"".join(os.fsencode(name) + b"\0" for name in names)
+        await git.run(*NO_SHORTCUTS, "update-index", flag, "-z", "--stdin", stdin=stdin, variables=variables)

@@ -1,0 +1,141 @@
+"""Restore the files and the index of a snapshot, byte for byte.
+
+The work is done in a private index, which replaces that of the working copy at the end. So files that are marked
+assume-unchanged or skip-worktree are restored, too, and keep their marks; what a sparse checkout leaves out stays out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from bridle.errors import GitError
+from bridle.ground import disk
+from bridle.workspace import exact_bytes, snapshot
+from bridle.workspace.add_files import NO_SHORTCUTS, add_all, read_marks, set_marks
+from bridle.workspace.git import Git
+from bridle.workspace.snapshot import Snapshot
+
+
+async def restore(
+    git: Git,
+    wanted: Snapshot,
+    *,
+    moves_head: bool = True,
+    keep: Snapshot | None = None,
+    is_kept: Callable[[str], bool] = lambda _name: True,
+) -> None:
+    """Restore files and index; with `moves_head`, also the branch that is checked out.
+
+    Changes that are neither committed nor in a snapshot are lost. Ignored is what the restored ignore rules name. Files
+    that other rules had hidden are removed; those that `is_kept` accepts are added to the snapshot `keep`.
+    """
+    if moves_head and wanted.head is not None and await git.head() != wanted.head:
+        await git.run("update-ref", "-m", "bridle: restore", "HEAD", wanted.head)
+    marks = await read_marks(git, {})
+    async with snapshot.index_of_all(git) as own:
+        await _restore_ignore_rules(git, own, wanted.tree)
+        if keep is not None:
+            await _keep_hidden(git, own, keep, is_kept)
+        await _restore_files(git, own, wanted.tree)
+        words = ("read-tree", "--reset", "--no-sparse-checkout", wanted.index_tree)
+        await git.run(*NO_SHORTCUTS, *words, variables=own)
+        await set_marks(git, own, marks)
+        await git.run(*NO_SHORTCUTS, "update-index", "-q", "--refresh", accepts=(0, 1, 128), variables=own)
+        _replace_index(await git.index_path(), Path(own["GIT_INDEX_FILE"]))
+
+
+async def restore_files(git: Git, tree: str) -> None:
+    """Restore the files of a tree, byte for byte; the index stays as it is."""
+    async with snapshot.index_of_all(git) as own:
+        await _restore_ignore_rules(git, own, tree)
+        await _restore_files(git, own, tree)
+
+
+async def stage(git: Git, tree: str) -> None:
+    """Make the index that of a tree; marks stay, and so does the stat data of unchanged files."""
+    marks = await read_marks(git, {})
+    if not marks:
+        await git.run("read-tree", "--reset", tree)
+        return
+    async with snapshot.index_of_all(git, as_committed=True) as own:
+        await git.run(*NO_SHORTCUTS, "read-tree", "--reset", "--no-sparse-checkout", tree, variables=own)
+        await set_marks(git, own, marks)
+        _replace_index(await git.index_path(), Path(own["GIT_INDEX_FILE"]))
+
+
+async def _restore_ignore_rules(git: Git, own: Mapping[str, str], tree: str) -> None:
+    """Restore each .gitignore first: the rules say which files belong to the working copy."""
+    now = await git.text("write-tree", variables=own)
+    words = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", now, tree)
+    changed = await git.names(*words, "--", ":(top,glob)**/.gitignore")
+    if not changed:
+        return
+    flags = await exact_bytes.flags(git)
+    listed = await git.names("ls-tree", "-r", "-z", "--full-tree", tree, "--", *changed)
+    present = {line.partition("\t")[2] for line in listed}
+    gone = [name for name in changed if name not in present]
+    removed = (f"0 {'0' * len(tree)}\t{name}" for name in gone)
+    await git.run("update-index", "-z", "--index-info", stdin=_lines((*removed, *listed)), variables=own)
+    for name in gone:
+        (git.folder / name).unlink(missing_ok=True)
+    write = (*flags, "checkout-index", "--force", "-z", "--stdin")
+    await git.run(*write, stdin=_lines(sorted(present)), variables=own)
+    await add_all(git, own, flags)
+
+
+async def _restore_files(git: Git, own: Mapping[str, str], tree: str) -> None:
+    # Files that are not in the private index are left alone; ignored ones may be there because rules had changed.
+    ignored = set(await git.names("ls-files", "-z", "-c", "-i", "--exclude-standard", variables=own))
+    if ignored:
+        ignored -= set(await git.names("ls-tree", "-r", "-z", "--name-only", tree))
+        forget = (*NO_SHORTCUTS, "update-index", "--force-remove", "-z", "--stdin")
+        await git.run(*forget, stdin=_lines(sorted(ignored)), variables=own)
+    words = ("read-tree", "--reset", "-u", "--no-sparse-checkout", tree)
+    await git.run(*await exact_bytes.flags(git), *NO_SHORTCUTS, *words, variables=own)
+
+
+async def _keep_hidden(git: Git, own: Mapping[str, str], keep: Snapshot, is_kept: Callable[[str], bool]) -> None:
+    """Add the files that ignore rules had hidden to the snapshot `keep`."""
+    now = await git.text("write-tree", variables=own)
+    words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--diff-filter=A", keep.tree, now)
+    fields = await git.names(*words)
+    added = [(facts.split(), name) for facts, name in zip(fields[::2], fields[1::2], strict=True) if is_kept(name)]
+    if not added:
+        return
+    path = snapshot.private_index_path(await git.index_path())
+    variables = {"GIT_INDEX_FILE": str(path)}
+    try:
+        await git.run("read-tree", keep.tree, variables=variables)
+        stdin = _lines([f"{facts[1]} {facts[3]}\t{name}" for facts, name in added])
+        await git.run("update-index", "-z", "--index-info", stdin=stdin, variables=variables)
+        whole = await git.text("write-tree", variables=variables)
+    finally:
+        snapshot.remove_index(path)
+    await snapshot.replace_tree(git, keep, whole)
+
+
+def _replace_index(real: Path, own: Path) -> None:
+    """Make a private index the index of the working copy, in one step."""
+    lock = real.with_name(f"{real.name}.lock")
+    data, facts = own.read_bytes(), own.stat()
+    try:
+        fd = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        remedy = f"If no git is running there, remove {lock}."
+        raise GitError(f"cannot create {lock}: {error.strerror}", remedy=remedy) from error
+    try:
+        try:
+            disk.write_all(fd, data)
+        finally:
+            os.close(fd)
+        os.utime(lock, ns=(facts.st_atime_ns, facts.st_mtime_ns))  # git compares it with the times of files
+        disk.move(lock, real)
+    except BaseException:
+        lock.unlink(missing_ok=True)
+        raise
+
+
+def _lines(lines: Sequence[str]) -> bytes:
+    return b"".join(os.fsencode(line) + b"\0" for line in lines)
