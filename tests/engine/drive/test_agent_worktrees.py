@@ -105,6 +105,66 @@ def test_what_a_failed_agent_changed_is_not_joined_and_not_lost(tmp_path: Path) 
     assert git(driven.folder, "show", f"{data['workspace']['branch']}:half.txt") == "half\n"
 
 
+def test_an_unfinished_merge_fails_the_effect_of_its_agent_and_its_work_is_kept(tmp_path: Path) -> None:
+    driven = two(
+        tmp_path, "$ git -c user.name=a -c user.email=a merge -q other; true # first", "$ echo two > two # second"
+    )
+    for branch, text in (("other", "theirs"), ("main", "ours")):
+        git(driven.folder, "checkout", "-q", *(["-b", branch] if branch == "other" else [branch]))
+        write(driven.folder, {"a.txt": text})
+        git(driven.folder, "commit", "-q", "-a", "-m", text)
+    assert driven.drive().status == "completed"
+    (name, data), other = driven.output()
+    assert (name, other) == ("AgentFailed", "done as told")
+    assert "unfinished merge" in driven.result("first")["error"]["message"]
+    assert "<<<<<<<" in git(driven.folder, "show", f"{data['workspace']['branch']}:a.txt")
+    assert (driven.folder / "a.txt").read_text() == "ours"
+    assert (driven.folder / "two").exists()
+
+
+def test_any_number_of_nested_repositories_in_the_work_is_left_out(tmp_path: Path) -> None:
+    nested = "for n in $(seq 20); do git init -q n$n; done; echo one > one # first"
+    driven = two(tmp_path, f"$ {nested}", "$ echo two > two # second")
+    assert driven.drive().status == "completed"
+    assert driven.output() == ["done as told", "done as told"]
+    assert (driven.folder / "one").exists()
+
+
+def test_what_a_cancelled_agent_left_is_removed_while_the_run_goes_on(tmp_path: Path) -> None:
+    driven = new_driven_run(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            slow = ctx.task(agent, {"prompt": "$ touch started; while true; do sleep 1; done"})
+            quick = ctx.task(agent, {"prompt": "$ until ls ../*/started; do sleep 0.05; done"})
+            await asyncio.wait({slow, quick}, return_when=asyncio.FIRST_COMPLETED)
+            slow.cancel()
+            return (await ctx.task(shell, {"command": "git worktree list; git for-each-ref refs/bridle"}))["stdout"]
+        """,
+    )
+    assert driven.drive().status == "completed"
+    assert len(driven.output().splitlines()) == 1
+
+
+def test_what_an_agent_that_a_killed_driver_had_cancelled_left_is_removed_at_the_end(tmp_path: Path) -> None:
+    driven = new_driven_run(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            slow = asyncio.ensure_future(ctx.task(agent, {"prompt": "slow"}, label="slow"))
+            await ctx.task(shell, {"command": "true"})
+            slow.cancel()
+            return 1
+        """,
+    )
+    assert driven.bridle("run:iterate", "r1").returncode == 0
+    stem = driven.effect("slow").lower()
+    git(driven.folder, "worktree", "add", "-q", "--detach", f".ralph/worktrees/{stem}-1")
+    git(driven.folder, "update-ref", f"refs/bridle/snapshots/{stem}-1-base", "HEAD")
+    assert driven.drive().status == "completed"
+    assert (worktrees(driven.folder), refs(driven.folder)) == ([], [])
+
+
 @pytest.mark.parametrize("how", ["no git", "no commit", "one at a time"])
 def test_where_no_copy_can_be_made_or_is_needed_agents_take_turns(tmp_path: Path, how: str) -> None:
     driven = two(

@@ -22,7 +22,7 @@ from bridle.ground.lock import FileLock
 from bridle.journal.format.entries import OK, Posted
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
-from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, DrivenRun, new_driven_run, wait_until
+from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, DrivenRun, new_driven_run, refs, wait_until, worktrees
 from tests.fixtures.bridle_program import BRIDLE
 from tests.run.fixtures.agent_runs import logs_of
 from tests.run.fixtures.fake_agent import Script, all_dead, init, result, says, successful_turn
@@ -562,6 +562,7 @@ def test_an_effect_that_is_no_longer_waited_for_is_ended(tmp_path: Path) -> None
     assert driven.drive().status == "completed"
     assert driven.output() == "after\n"
     assert all_dead([start["pid"] for start in driven.agent.starts])
+    assert (worktrees(driven.folder), refs(driven.folder)) == ([], [])
 
 
 def test_a_result_posted_by_another_process_is_kept_and_our_agent_is_ended(tmp_path: Path) -> None:

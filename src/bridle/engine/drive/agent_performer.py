@@ -71,7 +71,10 @@ class AgentPerformer:
         """Record the work before it is merged, so that no agent has to repeat it after a crash."""
         if isinstance(posted, Unperformed):
             return posted
-        work = await self._worktrees.take_snapshot(attempt)
+        work, fault = await self._worktrees.take_snapshot(attempt)
+        if fault is not None and posted.status != ERROR:
+            error = {"name": "AgentFailed", "message": fault, "data": {"category": None, **(posted.metadata or {})}}
+            posted = Posted(ERROR, error=error, started_at=posted.started_at, finished_at=posted.finished_at)
         if posted.status == ERROR:
             return await self._keep_failed_work(job, attempt.base, work, posted)
         result = {"value": posted.value, "metadata": posted.metadata}

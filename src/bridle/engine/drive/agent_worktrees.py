@@ -17,7 +17,7 @@ from bridle.engine.drive.performer import Job, Say
 from bridle.engine.entries.effect_attempts import JOINING, StartedMerge
 from bridle.errors import GitError, ProcessError, UsageError
 from bridle.ground import disk, ids
-from bridle.workspace import apply_changes, ref_lock, snapshot, worktree
+from bridle.workspace import apply_changes, git_leftovers, ref_lock, snapshot, worktree
 from bridle.workspace.apply_changes import PlannedMerge
 from bridle.workspace.git import Git
 from bridle.workspace.merge import Conflicts
@@ -87,10 +87,9 @@ class AgentWorktrees:
         folder = tree.folder / self._repository.resolve().relative_to(git.folder)
         return AttemptWorktree(name, disk.make_private_folder(folder), tree, base)
 
-    async def take_snapshot(self, attempt: AttemptWorktree) -> Snapshot:
-        """Return a snapshot of the worktree."""
-        worktree_git = Git(attempt.worktree.folder, self._environment)
-        return await snapshot.take(worktree_git, name=f"{attempt.name}-work", why="the work of an agent")
+    async def take_snapshot(self, attempt: AttemptWorktree) -> tuple[Snapshot, str | None]:
+        """Return a snapshot of the worktree, and why its work cannot be used: the agent left a merge unfinished."""
+        return await _take(Git(attempt.worktree.folder, self._environment), f"{attempt.name}-work")
 
     async def find(self, job: Job) -> Snapshot:
         """Return the snapshot of work that was delivered to an earlier driver."""
@@ -148,15 +147,15 @@ class AgentWorktrees:
         except GitError as error:  # the result is recorded: the rest only takes disk space
             self._say(f"could not remove the worktrees of effect {effect_id}: {error.message}")
 
-    async def sweep(self, resolved: set[str]) -> None:
-        """Remove the worktrees of resolved effects after a crash."""
-        git = await self._git()
+    async def sweep(self, ended: set[str]) -> None:
+        """Remove the worktrees and snapshots of effects that have ended."""
+        git = await self._git() if ended else None
         if git is None:
             return
         await snapshot.clear_indexes(git)
         stems = {tree.name.rpartition("-")[0] for tree in await worktree.list_worktrees(git)}
         stems |= {match[1] for name, _ in await _refs(git) if (match := _SNAPSHOT_REF.fullmatch(name))}
-        for effect_id in resolved:
+        for effect_id in ended:
             if _stem(effect_id) in stems:
                 await self.clear(effect_id)
 
@@ -182,7 +181,7 @@ class AgentWorktrees:
             is_ready = False
         if base is None or not is_ready:
             return None  # no agent was started in it
-        work = await snapshot.take(worktree_git, name=f"{tree.name}-work", why="the work of an interrupted attempt")
+        work, _ = await _take(worktree_git, f"{tree.name}-work")
         if work.tree == base.tree and work.head == base.head:
             return None
         return await self._keep(tree.name, work, "changes of an interrupted attempt")
@@ -214,6 +213,17 @@ class AgentWorktrees:
                 remedy="Restore its .git folder, then run: bridle drive",
             )
         return git
+
+
+async def _take(git: Git, name: str) -> tuple[Snapshot, str | None]:
+    """Take a snapshot of a worktree; also return why its index could not be used as the agent left it."""
+    why, fault = "the work of an agent", None
+    try:
+        return await snapshot.take(git, name=name, why=why), None
+    except GitError as error:
+        fault = error.message
+    await git_leftovers.end_operations(git)
+    return await snapshot.take(git, name=name, why=why), fault
 
 
 async def _drop_refs(git: Git, stem: str) -> None:

@@ -205,6 +205,7 @@ class Driver:
             report = await self._iterate()
             if report.status in _ENDED:
                 await self._effects.close()
+                await self._clear_worktrees()
                 return self._result(report.status, report)
             if self._effects.is_stopping:
                 return await self._stop(report)
@@ -223,6 +224,11 @@ class Driver:
                     remedy="Drive the run again, with a longer --max-time if it needs one.",
                 )
                 return self._waiting(LIMIT, report, questions, error)
+
+    async def _clear_worktrees(self) -> None:
+        """Remove what agents of this ended run left: those of a killed driver that the process had cancelled."""
+        known = self._open_store().state().effects.values()
+        await self._worktrees.sweep({effect.effect_id for effect in known if effect.kind in AGENT_KINDS})
 
     async def _iterate(self) -> Iteration:
         """Run one iteration; if the process cannot continue, let running effects finish first."""

@@ -56,6 +56,8 @@ class RunningEffects:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._finishing: set[str] = set()
         """Effects that have ended and whose results are being written."""
+        self._unwanted: set[str] = set()
+        """Effects that were cancelled because the process does not wait for them any more."""
         self._has_trust_warning = False
 
     @property
@@ -105,6 +107,7 @@ class RunningEffects:
     async def cancel_except(self, pending: Iterable[str]) -> None:
         """Cancel effects that are not pending: the process cancelled them, or another program posted a result."""
         unwanted = set(self._running) - set(pending) - self._finishing
+        self._unwanted |= unwanted
         for effect_id in unwanted:
             self._say(f"{effect_id}: no longer pending; cancelled")
             self._running[effect_id].cancel()
@@ -169,7 +172,12 @@ class RunningEffects:
                         + (f" (attempt {job.attempt})" if job.attempt > 1 else "")
                     )
                 await self.fire(find_hooks.ON_TASK_START, job.effect.request.data)
-            result = await self._perform(performer, job)
+            try:
+                result = await self._perform(performer, job)
+            except asyncio.CancelledError:
+                if job.effect.effect_id in self._unwanted:
+                    await wait_uncancelled(asyncio.ensure_future(performer.clear(job)))
+                raise
             if isinstance(result, Unperformed):
                 self.unperformed = self.unperformed or result
                 return
