@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,24 @@ def test_no_hook_runs_and_no_user_is_asked(tmp_path: Path) -> None:
     write(repo.folder, {"a.txt": "x"})
     assert asyncio.run(commit(repo, "s\n")) is not None
     assert not (repo.folder / "hook-ran").exists()
+
+
+def test_what_a_commit_and_a_ref_need_is_synced(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r")
+    program, events = tmp_path / "bin/git", tmp_path / "events"
+    write(tmp_path, {"bin/git": f'#!/bin/sh\nGIT_TRACE2_EVENT={events} exec {shutil.which("git")} "$@"\n'})
+    program.chmod(0o755)
+    write(repo.folder, {"a.txt": "x"})
+    traced = Git(repo.folder, {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"})
+    assert asyncio.run(commit(traced, "s\n")) is not None
+    asyncio.run(traced.run("update-ref", "refs/bridle/x", "HEAD"))
+    listed = [json.loads(line) for line in events.read_text().splitlines()]
+    names = {event["sid"]: event["name"] for event in listed if event["event"] == "cmd_name"}
+    synced = Counter[str]()
+    for event in listed:
+        if event.get("key") == "fsync/hardware-flush":
+            synced[names[event["sid"]]] += int(event["value"])
+    assert set(synced) >= {"add", "write-tree", "commit", "update-ref"}  # blobs, trees, the commit and refs
 
 
 def test_no_object_is_taken_for_another_one(tmp_path: Path) -> None:

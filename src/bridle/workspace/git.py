@@ -213,8 +213,15 @@ def _is_kept(name: str) -> bool:
 
 # With this variable git itself passes settings to the programs that it starts; it counts more than all others.
 _PARAMETERS = "GIT_CONFIG_PARAMETERS"
-# A checkout that goes into submodules overwrites what is not committed there, and no snapshot contains that.
-_OUR_SETTINGS = {"core.hooksPath": "/dev/null", "submodule.recurse": "false"}
+_OUR_SETTINGS = {
+    "core.hooksPath": "/dev/null",
+    # A checkout that goes into submodules overwrites what is not committed there, and no snapshot contains that.
+    "submodule.recurse": "false",
+    # By default git syncs no loose object and no ref: a commit that the journal has would be gone after a power cut.
+    # Git before 2.36 does not know these settings, and ignores them.
+    "core.fsync": "committed,reference",
+    "core.fsyncMethod": "batch",
+}
 
 # Variables that users set for all commands. Others, such as GIT_DIR, would select another repository.
 _KEPT = frozenset(

@@ -128,7 +128,9 @@ def write_commit(top: Path, tree: str, parents: Sequence[str], author: str, seco
     try:
         folder.mkdir(exist_ok=True)
         if not (folder / name[2:]).exists():
-            disk.replace_cache(folder / name[2:], zlib.compress(data, 1), mode=0o444)
+            temporary = disk.temporary_name(folder)
+            disk.write_new(temporary, zlib.compress(data, 1), mode=0o444)  # durable, as those of git are
+            disk.move(temporary, folder / name[2:])
     except (OSError, DiskError) as error:
         raise NeedsGit from error
     return name
