@@ -11,6 +11,7 @@ import pytest
 
 from bridle.engine.process.load_process import check, load
 from bridle.errors import ProcessNotLoaded
+from tests.engine.fixtures.iterated_runs import IteratedRun
 
 GOOD = "async def process(inputs, ctx):\n    return 1\n"
 
@@ -159,6 +160,45 @@ def test_nothing_is_left_in_the_folder_of_a_process(tmp_path: Path) -> None:
 def test_what_a_process_prints_goes_to_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     load(written(tmp_path, f"print('loading')\n{GOOD}"))
     assert capsys.readouterr() == ("", "loading\n")
+
+
+def test_a_module_that_a_process_imports_while_it_runs_does_not_replay_it(tmp_path: Path) -> None:
+    written(tmp_path, "WORD = 1\n", "beside.py")
+    written(tmp_path, "WORD = 2\n", "beside_too.py")
+    executions = tmp_path / "executions"
+    source = f"""
+async def process(inputs, ctx):
+    with open({str(executions)!r}, "a") as file:
+        file.write("x")
+    import beside
+    first = await ctx.task(step, 1)
+    import beside_too
+    return [first, await ctx.task(step, 2), await ctx.task(step, 3), beside.WORD + beside_too.WORD]
+"""
+    run = IteratedRun(tmp_path, source)
+    engine = run.engine()
+    for step in ("1", "2", "3"):
+        engine.iterate()
+        run.post(step, step)
+    assert engine.iterate().output == ["1", "2", "3", 3]
+    assert executions.read_text() == "x"
+
+
+def test_a_changed_module_that_a_process_has_imported_while_it_ran_is_loaded_again(tmp_path: Path) -> None:
+    written(tmp_path, "WORD = 1\n", "beside.py")
+    source = """
+async def process(inputs, ctx):
+    import beside
+    await ctx.task(step, 1)
+    return beside.WORD
+"""
+    run = IteratedRun(tmp_path, source)
+    engine = run.engine()
+    engine.iterate()
+    written(tmp_path, "WORD = 22\n", "beside.py")
+    run.post("1")
+    assert engine.iterate().output == 22
+    engine.close()
 
 
 def test_a_process_is_current_until_one_of_its_files_changes(tmp_path: Path) -> None:

@@ -47,6 +47,19 @@ def foreign_lock(run: Path, pid: object) -> Path:
     return path
 
 
+def test_a_lock_that_is_older_than_the_process_with_its_number_is_passed_over(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    with living() as process:
+        lock = foreign_lock(run, process.pid)
+        written = lock.stat().st_mtime - 3600
+        os.utime(lock, (written, written))
+        with FileStore(run).write("test", wait_seconds=SHORT_WAIT_SECONDS) as writer:
+            writer.append("BRIDLE_NOTE", {})
+        os.utime(lock)
+        with pytest.raises(LockHeld):
+            FileStore(run).write("test", wait_seconds=SHORT_WAIT_SECONDS).__enter__()
+
+
 def test_another_implementation_that_writes_is_waited_for_and_then_named_and_nothing_changes(tmp_path: Path) -> None:
     run = new_run(tmp_path)
     (run / layout.LOCK_FILE).unlink()

@@ -22,6 +22,7 @@ from bridle.engine.drive.agent_worktrees import AgentWorktrees
 from bridle.engine.drive.command_performer import KINDS as COMMAND_KINDS
 from bridle.engine.drive.command_performer import CommandPerformer
 from bridle.engine.drive.driver_lock import LOCK_FILE
+from bridle.engine.drive.iterate_in_turn import iterate_in_turn
 from bridle.engine.drive.performer import Performer, Say
 from bridle.engine.drive.running_effects import RunningEffects
 from bridle.engine.entries import effect_attempts
@@ -202,7 +203,7 @@ class Driver:
     async def _run(self) -> DriveResult:
         deadline = clock.monotonic() + self._options.limit_seconds
         while True:
-            report = await self._iterate()
+            report = await self._iterate(deadline)
             if report.status in _ENDED:
                 await self._effects.close()
                 await self._clear_worktrees()
@@ -230,22 +231,25 @@ class Driver:
         known = self._open_store().state().effects.values()
         await self._worktrees.sweep({effect.effect_id for effect in known if effect.kind in AGENT_KINDS})
 
-    async def _iterate(self) -> Iteration:
+    async def _iterate(self, deadline: float) -> Iteration:
         """Run one iteration; if the process cannot continue, let running effects finish first."""
         try:
-            report = await wait_uncancelled(in_thread(self._engine.iterate, name="iterating"))
+            report = await iterate_in_turn(self._engine, self._folder, deadline=deadline, say=self._say_once)
         except Error:
             await self._effects.drain()
             raise
         for warning in report.warnings:
-            if warning not in self._printed:
-                self._printed.add(warning)
-                self._say(warning)
+            self._say_once(warning)
         self._recorded_starts &= _ids(report)
         await self._effects.cancel_except(_ids(report))
         if report.process_state is not None:
             self._on_process_state(report.process_state)
         return report
+
+    def _say_once(self, line: str) -> None:
+        if line not in self._printed:
+            self._printed.add(line)
+            self._say(line)
 
     def _attempt_of(self, action: Action) -> int | None:
         """Return the number of the attempt that will start right after this iteration; None if that is not certain.

@@ -29,7 +29,16 @@ from bridle.ground import clock
 from bridle.ground.lock import FileLock
 from bridle.journal.format import layout
 from bridle.journal.format.documents import RunMetadata
-from bridle.journal.format.entries import OK, RUN_COMPLETED, RUN_FAILED, RUN_HALTED, Effect, Entry, Posted
+from bridle.journal.format.entries import (
+    OK,
+    RUN_COMPLETED,
+    RUN_CONTINUED,
+    RUN_FAILED,
+    RUN_HALTED,
+    Effect,
+    Entry,
+    Posted,
+)
 from bridle.journal.format.input_values import TooDeep
 from bridle.journal.format.state import State
 from bridle.journal.stores.store import LOCK_WAIT_SECONDS, Store, Writer
@@ -165,6 +174,8 @@ class Engine:
             return self._failed(replay.error, writer, state, number, warnings)
         if replay.has_returned:
             return self._completed(replay, writer, state, number, warnings)
+        if state.position.end == iteration_report.FAILED:
+            writer.append(RUN_CONTINUED, {})
         actions = iteration_report.next_actions(
             self._store, (state.effects[effect_id] for effect_id in replay.answers.pending)
         )

@@ -60,6 +60,7 @@ class Replay:
                 self._loop.run_until_idle()
                 while answers.deliver_deferred():
                     self._loop.run_until_idle()
+        self.process.stamp_files()  # also those that the process has imported now
         error = answers.stop_error or (self._ended_early() if self.has_returned else None)
         if error is not None:
             raise error

@@ -21,6 +21,8 @@ STOP_HOOK_INVOKED = "STOP_HOOK_INVOKED"
 PROCESS_LOG = "PROCESS_LOG"
 OWN_PREFIX = "BRIDLE_"
 """The prefix of Bridle's own entry types, which other implementations ignore."""
+RUN_CONTINUED = "BRIDLE_RUN_CONTINUED"
+"""A run that had failed waits again, since its process was fixed."""
 
 # The names of an effect's states in the format.
 REQUESTED = "requested"

@@ -61,7 +61,22 @@ def _listing(journal: Path) -> list[Name]:
 
 
 def listed(journal: Path) -> list[str]:
-    """Return the names of all files with the name of an entry, valid or not, in order of number."""
+    """Return the names of all files with the name of an entry, valid or not, in order of number.
+
+    As in `list_names`, a gap counts only if the next listing is the same.
+    """
+    found = _claims(journal)
+    for _ in range(LISTINGS):
+        if not found or _number(found[-1]) == len(found):
+            break
+        again = _claims(journal)
+        if again == found:
+            break
+        found = again
+    return found
+
+
+def _claims(journal: Path) -> list[str]:
     return in_order(name for name in os.listdir(journal) if name.endswith(".json") and not name.startswith("."))
 
 

@@ -18,6 +18,7 @@ from bridle.journal.format.entries import (
     RESOLVED_ERROR,
     RESOLVED_OK,
     RUN_COMPLETED,
+    RUN_CONTINUED,
     RUN_CREATED,
     RUN_FAILED,
     RUN_HALTED,
@@ -99,7 +100,7 @@ class Position:
         stops = self.stops + 1 if entry.type == STOP_HOOK_INVOKED else 0
         self._advance(entry)
         self.stops = stops
-        self.end = _ENDS.get(entry.type, self.end)
+        self.end = None if entry.type == RUN_CONTINUED else _ENDS.get(entry.type, self.end)
 
     def _advance(self, entry: Entry) -> None:
         if entry.seq != self.seq + 1:

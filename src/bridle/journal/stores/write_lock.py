@@ -1,7 +1,8 @@
 """The write lock of a run: our own lock, and respect for the lock of another implementation.
 
 Ours is a kernel lock on a file, which a dying process always releases. The other one is a file that names a process:
-it is respected while that process lives, and ignored if the process is dead or the file is empty or garbage.
+it is respected while that process lives, and ignored if the process is dead or younger than the file, or if the file is
+empty or garbage.
 """
 
 from __future__ import annotations
@@ -17,6 +18,12 @@ from bridle.journal.format import codec, layout
 
 # A lock is held for some milliseconds, so polling this often gets it soon.
 ASK_AGAIN_SECONDS = 0.005
+
+# Clocks of files and processes differ by some milliseconds; process ids are not reused that soon.
+CLOCK_ERROR_SECONDS = 1.0
+
+# The start time in /proc/PID/stat, counted after the name of the program.
+_START_FIELD = 19
 
 # The lock file of the other implementation has three short fields.
 FOREIGN_LOCK_LIMIT_BYTES = 4096
@@ -52,13 +59,25 @@ def is_alive(pid: int) -> bool:
 
 def _wait_for_others(run: Path, deadline: float) -> None:
     path = run / layout.FOREIGN_LOCK_FILE
-    while (note := _read_foreign(path)) is not None and is_alive(note[0]):
+    while (note := _read_foreign(path)) is not None and is_alive(note[0]) and not _is_younger(note[0], path):
         if time.monotonic() >= deadline:
             raise LockHeld(
                 f"{path} is held by process {note[0]} ({note[1]}), another program that is still running",
                 remedy="Wait until it ends or stop it, then try again.",
             )
         time.sleep(ASK_AGAIN_SECONDS)
+
+
+def _is_younger(pid: int, lock: Path) -> bool:
+    """Return whether a process started after the lock was written: then its number was reused."""
+    try:
+        lock_age = time.time() - os.stat(lock).st_mtime
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            started_ticks = int(file.read().rpartition(b")")[2].split()[_START_FIELD])
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - started_ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return False  # it has just ended, or this is not Linux
+    return age + CLOCK_ERROR_SECONDS < lock_age
 
 
 def _read_foreign(path: Path) -> tuple[int, str] | None:

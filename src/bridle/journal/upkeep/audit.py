@@ -19,9 +19,10 @@ from bridle.journal.format.documents import ResultDocument, RunMetadata
 from bridle.journal.format.entries import OK, RESOLVED_ERROR, RUN_COMPLETED, RUN_CREATED, Data, Effect, Entry, text_of
 from bridle.journal.format.state import State, file_name, fold
 from bridle.journal.format.ulid import next_ulid
-from bridle.journal.stores import read_pack, state_file
+from bridle.journal.stores import state_file
 from bridle.journal.stores.effect_files import FILE_LIMIT_BYTES, blob_refs
 from bridle.journal.stores.file_reader import ENTRY_LIMIT_BYTES, FileReader
+from bridle.journal.upkeep.read_caches import Caches
 
 _SAME = ("effectId", "taskId", "invocationKey")
 # When and why state.json was written, which the journal does not say.
@@ -71,6 +72,7 @@ class _Audit:
         self._entries: list[Entry] = []
         self._last = (0, "")
         """The number and the id of the file before."""
+        self._caches = Caches(run, self._reader)  # before the journal: a run may be driven meanwhile
         metadata = self._metadata()
         self._journal()
         self._ends(metadata)
@@ -251,15 +253,13 @@ class _Audit:
 
     def _snapshot(self) -> None:
         """Check that state.json, which other implementations read, matches the journal as of its entry."""
-        path = self._run / layout.STATE / layout.STATE_FILE
-        if not path.exists():
-            return
-        self.report.files += 1
-        file, remedy = self._shown(path), f"bridle run:rebuild-state {shell_word(str(self._run))} rebuilds it"
-        try:
-            found = codec.parse_object(disk.read_bounded(path, FILE_LIMIT_BYTES))
-        except (DiskError, codec.BadText) as error:
-            self._wrong(file, f"{error}; {remedy}")
+        found, fault = self._caches.snapshot, self._caches.snapshot_fault
+        file = f"{layout.STATE}/{layout.STATE_FILE}"
+        remedy = f"bridle run:rebuild-state {shell_word(str(self._run))} rebuilds it"
+        self.report.files += found is not None or fault is not None
+        if found is None:
+            if fault is not None:
+                self._wrong(file, f"{fault}; {remedy}")
             return
         version = found.get("stateVersion")
         known = version if isinstance(version, int) and 0 <= version <= len(self._entries) else 0
@@ -272,16 +272,15 @@ class _Audit:
 
     def _pack(self) -> None:
         """Check that the pack, which commands read, matches the files."""
-        path = self._run / layout.STATE / layout.PACK_FILE
-        if not path.exists():
+        if not self._caches.has_pack:
             return
-        packed, file = read_pack.read_all(path, self._reader.load), self._shown(path)
+        packed, file = self._caches.packed, f"{layout.STATE}/{layout.PACK_FILE}"
         self.report.files += 1
         remedy = f"bridle run:rebuild-state {shell_word(str(self._run))} rebuilds it"
-        if read_pack.was_changed(path.read_bytes()):
+        if self._caches.pack_was_changed:
             self._wrong(file, f"it was changed after it was written; commands ignore it; {remedy}")
             return
-        if missing := self._missing_newest(list(read_pack.read_names(path))):
+        if missing := self._missing_newest(self._caches.names):
             for name in missing:
                 repair = f"bridle run:repair-journal {shell_word(str(self._run))}"
                 self._wrong(f"{layout.JOURNAL}/{name}", f"it is missing, but it was written; {repair} restores it")
@@ -328,6 +327,14 @@ class _Audit:
         for name in sorted(os.listdir(tasks)) if tasks.is_dir() else ():
             if name not in self._state.effects and not name.startswith("."):
                 self._left(tasks / name, "no entry asks for this effect")
+        if self._has_grown():  # by a living writer, which is about to write the entries
+            self.report.leftovers = [item for item in self.report.leftovers if not _is_of_task(item)]
+
+    def _has_grown(self) -> bool:
+        try:
+            return len(folder_names.listed(self._run / layout.JOURNAL)) > len(self._entries)
+        except OSError:
+            return False  # already reported
 
     def _odd_files(self) -> Iterator[Path]:
         for folder, _, files in os.walk(self._run):
@@ -389,6 +396,10 @@ class _Audit:
 
     def _shown(self, path: Path) -> str:
         return str(path.relative_to(self._run))
+
+
+def _is_of_task(item: Finding) -> bool:
+    return item.file.startswith(f"{layout.TASKS}/")
 
 
 def _name(entry: Entry) -> str:
