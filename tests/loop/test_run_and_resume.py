@@ -237,7 +237,7 @@ def test_where_the_way_back_would_overwrite_something_it_is_refused_and_nothing_
     here.git("checkout", "-q", "main")
     (here.folder / "shared").write_text("of the person")
     done = here.bridle("resume", "--json", "--max-iterations", "9")
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == 2, done.stderr
     assert (
         f"main is checked out, and uncommitted changes prevent a checkout of the run's branch {document['branch']}"
         in done.stderr
@@ -258,7 +258,7 @@ def test_a_run_whose_branch_was_deleted_says_so_and_makes_no_other(tmp_path: Pat
     here.git("checkout", "-q", "main")
     here.git("branch", "-q", "-D", document["branch"])
     done = here.bridle("resume", "--max-iterations", "9")
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == 2, done.stderr
     assert f"the branch {document['branch']} of this run does not exist any more" in done.stderr
     here.git("branch", "-q", document["branch"], document["commits"][0])
     receipt_of(here.bridle("resume", "--json"), 0)
@@ -270,7 +270,7 @@ def test_resume_ticks_as_the_run_would_have(tmp_path: Path) -> None:
     here = make_project(tmp_path, plan, MAKES_FILE)
     run_plan(here, 3, "--tick", "--max-iterations", "1")
     assert (here.folder / "PLAN.md").read_text() == plan.replace("[ ]", "[x]", 1)
-    receipt_of(here.bridle("resume", "--json", "--max-iterations", "2"), 0)
+    assert "found" not in receipt_of(here.bridle("resume", "--json", "--max-iterations", "2"), 0)
     assert (here.folder / "PLAN.md").read_text() == plan.replace("[ ]", "[x]")
 
 

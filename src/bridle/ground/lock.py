@@ -84,6 +84,7 @@ class FileLock:
 
         keeper_client.share_lock(self._fd)
         self._is_shared = True
+        os.utime(self._fd, (0, 0))  # until the keeper has ended the agents
 
     def note_work(self, work: str | None) -> None:
         """Write a note about the work in progress, for the next holder if we die."""
@@ -94,6 +95,19 @@ class FileLock:
         line = quick_json.compact(note).encode().ljust(os.fstat(self._fd).st_size - 1) + b"\n"
         os.lseek(self._fd, 0, os.SEEK_SET)
         disk.write_all(self._fd, line)
+        if self._is_shared:
+            os.utime(self._fd, (0, 0))
+
+    @staticmethod
+    def released_at(path: Path) -> float | None:
+        """Return when the last holder released the lock, or its agents had ended after it was killed.
+
+        None where that is not known, because the machine or the keeper was stopped too.
+        """
+        try:
+            return os.stat(path).st_mtime or None
+        except OSError:
+            return None
 
     def release(self) -> None:
         """Release the lock; a second call does nothing."""

@@ -47,6 +47,23 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How long earlier drivers ran, by id, as far as no result recorded it."""
 
 
+class UserChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user changed in the run's working copy while no driver ran; the first result of a driver has it."""
+
+    number: int
+    """Counts such changes in a run."""
+    before: str
+    """The newest commit of the run, as the process knows it."""
+    tip: str
+    """The newest commit now: later ones are the agent's."""
+    commits: dict[str, str] = {}
+    """The new ids of tasks' commits after a rebase, by title."""
+    gone: tuple[str, ...] = ()
+    """The tasks whose commits are not on the branch any more."""
+    lines: tuple[str, ...] = ()
+    """What was found, for the user."""
+
+
 class Result(JsonRecord, frozen=True, kw_only=True):
     """The result of any effect."""
 
@@ -54,6 +71,14 @@ class Result(JsonRecord, frozen=True, kw_only=True):
 
     clock: Clock | None = None
     """Set for effects that Bridle executes."""
+    user_changes: UserChanges | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the result as JSON values; the user's changes are absent where there are none."""
+        document = super().as_json()
+        if self.user_changes is None:
+            del document["user_changes"]
+        return document
 
 
 class CopyResult(Result, frozen=True, kw_only=True):
@@ -196,6 +221,10 @@ class WorkResult(CopyResult, frozen=True, kw_only=True):
 class ProtectResult(CopyResult, frozen=True, kw_only=True):
     """Which changes to protected files were undone, and what the user should look at."""
 
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"clock", "head", "outside"})
+
+    outside: tuple[str, ...] = ()
+    """Files that the agent changed and no commit contains: untracked ones and, without other changes, ignored ones."""
     changed: bool = False
     """Whether changes are left."""
     undone: tuple[FileReport, ...] = ()

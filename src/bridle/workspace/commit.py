@@ -46,6 +46,11 @@ async def commit_index(git: Git, text: str, *, tree: str | None = None) -> str |
     return commit_id
 
 
+async def is_ancestor(git: Git, commit: str, other: str) -> bool:
+    """Whether a commit is the other one or below it; False for one that git does not have any more."""
+    return commit == other or (await git.run("merge-base", "--is-ancestor", commit, other, accepts=(0, 1, 128)))[0] == 0
+
+
 @dataclass(frozen=True)
 class CommitInfo:
     """A commit and its trailers; of several with one name the last."""

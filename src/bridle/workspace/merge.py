@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Collection
 from dataclasses import dataclass
 
+from bridle.workspace import snapshot
 from bridle.workspace.git import Git
 
 
@@ -20,6 +23,43 @@ async def merged_tree(git: Git, ours: str, theirs: str) -> str | Conflicts:
     code, output = await git.run("merge-tree", "--write-tree", "-z", "--name-only", ours, theirs, accepts=(0, 1))
     tree, *rest = output.split("\0")
     return _conflicts(rest) if code == 1 else tree
+
+
+async def carry(git: Git, tree: str, before: str, after: str) -> str:
+    """Return a tree with the changes between two other trees; where they conflict, with whole files of the last."""
+    if before == after or tree == before:
+        return after if tree == before else tree
+    base = await snapshot.commit_tree(git, before, [], "the base of a merge")
+    sides = [await snapshot.commit_tree(git, side, [base], "one side of a merge") for side in (tree, after)]
+    merged = await merged_tree(git, *sides)
+    return (
+        await overlay(git, tree, after, await snapshot.changes(git, before, after))
+        if isinstance(merged, Conflicts)
+        else merged
+    )
+
+
+async def overlay(git: Git, tree: str, source: str, paths: Collection[str]) -> str:
+    """Return a tree in which these files are as in another tree, or missing as there."""
+    if not paths or tree == source:
+        return tree
+    wanted = frozenset(paths)
+    index = snapshot.private_index_path(await git.git_path("index"))
+    own = {"GIT_INDEX_FILE": str(index)}
+    entries = [
+        line
+        for line in await git.names("ls-tree", "-r", "-z", "--full-tree", source)
+        if line.partition("\t")[2] in wanted
+    ]
+    try:
+        await git.run("read-tree", tree, variables=own)
+        listed = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        await git.run("update-index", "--force-remove", "-z", "--stdin", stdin=listed, variables=own)
+        added = b"".join(os.fsencode(entry) + b"\0" for entry in entries)
+        await git.run("update-index", "-z", "--index-info", stdin=added, variables=own)
+        return await git.text("write-tree", variables=own)
+    finally:
+        index.unlink(missing_ok=True)
 
 
 def _conflicts(rest: list[str]) -> Conflicts:

@@ -68,10 +68,16 @@ async def take(git: Git, *, name: str | None = None, why: str = "snapshot", sinc
         tree = await own.tree()
     if since is not None and (since.tree, since.index_tree, since.head) == (tree, index_tree, head):
         return since
+    commit = await write(git, name, tree=tree, index_tree=index_tree, head=head, why=why)
+    return Snapshot(name, commit, tree, index_tree, head, branch)
+
+
+async def write(git: Git, name: str, *, tree: str, index_tree: str, head: str | None, why: str) -> str:
+    """Write a snapshot of these trees, also over one of that name; return its commit."""
     index_commit = await commit_tree(git, index_tree, [head] if head else [], "the index")
     commit = await commit_tree(git, tree, [parent for parent in (head, index_commit) if parent], why)
     await _write_ref(git, REFS + name, commit)
-    return Snapshot(name, commit, tree, index_tree, head, branch)
+    return commit
 
 
 async def _write_ref(git: Git, ref: str, commit: str) -> None:

@@ -613,7 +613,7 @@ def test_changes_are_reported_against_the_last_commit_of_the_run(here: Repositor
 def test_a_changed_baseline_is_refused(here: Repository) -> None:
     start = baseline.read(here.context)
     assert here.protect(origin=start.digest)["undone"] == []
-    path = here.context.run_folder / baseline.FILE
+    path = baseline.record_path(here.context)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.write_text(path.read_text().replace("run.sh", "run.SH"))
     with pytest.raises(JournalBroken, match="was changed after the run began"):

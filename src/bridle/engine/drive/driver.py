@@ -388,6 +388,17 @@ async def drive(
     return await Driver(open_store, folder, hooks, options or DriveOptions(), **more).drive()
 
 
+async def driver_ended_at(folder: Path) -> float | None:
+    """Return when the last driver of a run and all its agents had ended; wait for those of a killed one.
+
+    None where that is not known.
+    """
+    path, deadline = folder / LOCK_FILE, clock.monotonic() + KEEPER_SECONDS
+    while FileLock.holder_of(path) is not None and clock.monotonic() < deadline:
+        await asyncio.sleep(POLL_SECONDS)
+    return FileLock.released_at(path)
+
+
 def _last_sleep_request(state: State) -> datetime | None:
     """Return when the last pending sleep was requested; a sleep takes no longer than it was to take then."""
     requests = [effect.request.recorded_at for effect in state.pending if effect.kind == SLEEP]

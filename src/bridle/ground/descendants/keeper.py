@@ -59,11 +59,12 @@ def main() -> int:
                     locks[name] = received.pop(0)
                 case ["unlock", name] if name in locks:
                     os.close(locks.pop(name))
-    if not agents:
-        return 0
     try:
-        terminate.end_many(tuple(agents), grace_seconds=GRACE_SECONDS, known=tuple(agents.values()))
-    except ProcessError:
+        if agents:
+            terminate.end_many(tuple(agents), grace_seconds=GRACE_SECONDS, known=tuple(agents.values()))
+        for lock in locks.values():
+            os.utime(lock)  # the next holder reads when they had ended
+    except (ProcessError, OSError):
         return 1  # there is no process to report it to
     return 0
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +23,7 @@ from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import git_leftovers, snapshot
 from bridle.workspace.add_files import NO_SHORTCUTS, add_all
 from bridle.workspace.git_leftovers import Leftovers
+from bridle.workspace.merge import overlay
 from bridle.workspace.restore import stage
 from bridle.workspace.snapshot import index_of_all
 
@@ -64,10 +65,7 @@ async def stage_work(context: RunContext) -> str:
 @asynccontextmanager
 async def fixed_tree(context: RunContext) -> AsyncIterator[CheckedTree]:
     """Fix the tree of a working copy while checks run in it."""
-    # Return the path prefix of the lock, note and index for checks in this working copy.
-    folder = disk.make_private_folder(context.run_folder)
-    key = hashlib.sha256(context.recorded_folder.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    stem = folder / f"bridle-checks-{key}"
+    stem = _stem(context)
     lock = await asyncio.to_thread(
         FileLock.hold, stem.with_suffix(".lock"), holder=f"checks of {context.run}", wait_seconds=LOCK_SECONDS
     )
@@ -97,6 +95,23 @@ def _describe_leftovers(left: Leftovers) -> list[str]:
     """Return what checks left in git, as names of changed files."""
     operations = [f".git ({name})" for name in left.operations]
     return [*operations, *(f".git/{name}" for name in (("index",) if left.marked or left.conflicts else left.replaced))]
+
+
+def _stem(context: RunContext) -> Path:
+    """Return the path prefix of the lock, note and index for checks in this working copy."""
+    folder = disk.make_private_folder(context.run_folder)
+    key = hashlib.sha256(context.recorded_folder.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return folder / f"bridle-checks-{key}"
+
+
+async def carry_changes(context: RunContext, paths: Collection[str]) -> None:
+    """Keep the current version of these files, which the user changed, when an interrupted check is reverted."""
+    path = _stem(context).with_suffix(".json")
+    note = disk.read_json(path)
+    if not isinstance(note, dict) or await context.git.object(f"{note['files']}^{{tree}}") is None:
+        return
+    now = await snapshot.tree_of_all(context.git, as_committed=True)
+    disk.write_json_atomic(path, {**note, "files": await overlay(context.git, str(note["files"]), now, paths)})
 
 
 async def _revert_changes(context: RunContext, files: str, variables: dict[str, str]) -> list[str]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
 import msgspec
 
-from bridle.engine.drive.driver import LIMIT, UNUSABLE, DriveOptions, Driver, DriveResult
+from bridle.engine.drive.driver import LIMIT, UNUSABLE, DriveOptions, Driver, DriveResult, driver_ended_at
 from bridle.engine.drive.driver_lock import find_driver
 from bridle.engine.hooks.run_hooks import Hooks
-from bridle.errors import UsageError
+from bridle.errors import DiskError, GitError, UsageError
 from bridle.ground import clock, ids
 from bridle.ground.threads import in_thread, wait_uncancelled
 from bridle.journal.format import layout
@@ -23,9 +25,10 @@ from bridle.loop import effects
 from bridle.loop.control import current_state, time_used
 from bridle.loop.control.driver_time_file import read_driver_times, write_driver_time
 from bridle.loop.control.pauses import deliver_user_messages, pending_pause
-from bridle.loop.performers import shared_budget
+from bridle.loop.performers import shared_budget, user_changes
 from bridle.loop.performers.earlier_attempts import interrupted_work
 from bridle.loop.performers.engine_adapter import performers
+from bridle.loop.performers.user_changes import Delivery
 from bridle.loop.performers.working_copies import Worktrees
 from bridle.loop.plan.model import Plan
 from bridle.loop.process.receipt import Receipt
@@ -34,10 +37,10 @@ from bridle.loop.progress_events import Listener, unwatched
 from bridle.loop.run_inputs import PROCESS_ID, RunInputs, read_inputs
 from bridle.loop.settings.model import Settings
 from bridle.loop.user_messages import UserMessageReader
-from bridle.loop.working_copy import stale_git_locks
+from bridle.loop.working_copy import left_state, stale_git_locks
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext, run_context, with_direnv
-from bridle.loop.working_copy.run_worktrees import worktree_folder
+from bridle.loop.working_copy.run_worktrees import in_worktree, is_complete, worktree_folder
 from bridle.workspace import snapshot, worktree
 from bridle.workspace.git import Git
 from bridle.workspace.git_leftovers import find_unfinished_operation
@@ -193,12 +196,50 @@ async def drive_loop_run(
     for folder in inputs.workspaces:
         for name in await stale_git_locks.clear(folder, among_snapshots=True):
             say(f"removed .git/{name}, which a killed git process had left")
-    while True:
-        driven = await _drive_once(store, context, inputs, hooks, on_receipt)
-        if isinstance(driven, RunEnd):
-            return driven
-        if not deliver_user_messages(store):
-            return await _end(store, driven)
+    async with _between_drivers(store, context) as delivery:
+        context = replace(context, changes_adopted=user_changes.adopted(store))
+        while True:
+            driven = await _drive_once(store, context, inputs, hooks, on_receipt, delivery)
+            if isinstance(driven, RunEnd):
+                return driven
+            if not deliver_user_messages(store):
+                return await _end(store, driven)
+
+
+@asynccontextmanager
+async def _between_drivers(store: FileStore, context: RunContext) -> AsyncIterator[Delivery]:
+    """Adopt what the user changed since the last driver, and record at the end how this one leaves the working copy."""
+    run = store.run
+    is_prepared = any(effect.kind == effects.PREPARE for effect in store.state().resolved)
+    if store.position().end is not None or find_driver(run) is not None:
+        yield Delivery()
+        return
+    delivery = Delivery()
+    if is_prepared and (copy := _own_copy(context)) is not None:
+        ended_at = await driver_ended_at(run)
+        delivery = await user_changes.adopt(copy, store, await _replayed_receipt(store), ended_at=ended_at)
+    try:
+        yield delivery
+    finally:
+        if (copy := _own_copy(context)) is not None:
+            await wait_uncancelled(asyncio.ensure_future(_leave(copy, store)))
+
+
+def _own_copy(context: RunContext) -> RunContext | None:
+    """Return the context of the one working copy of a run; None for parallel workers, and without a worktree."""
+    if context.settings.parallel > 1:
+        return None
+    if not context.settings.uses_worktrees:
+        return context
+    own = in_worktree(context)
+    return own if is_complete(own.folder) else None
+
+
+async def _leave(copy: RunContext, store: FileStore) -> None:
+    """Record the working copy; one that git cannot record counts as left by a killed driver."""
+    if store.position().end is None:
+        with suppress(GitError, DiskError):
+            await left_state.record(copy, store)
 
 
 def check_place(inputs: RunInputs, run: Path) -> None:
@@ -223,7 +264,12 @@ async def _follow(inputs: RunInputs, run: Path, environment: Mapping[str, str], 
 
 
 async def _drive_once(
-    store: FileStore, context: RunContext, inputs: RunInputs, hooks: Hooks, on_receipt: OnReceipt
+    store: FileStore,
+    context: RunContext,
+    inputs: RunInputs,
+    hooks: Hooks,
+    on_receipt: OnReceipt,
+    delivery: Delivery,
 ) -> DriveResult | RunEnd:
     """Drive until the run ends, pauses or waits; or end at once where a limit is already reached."""
     run, settings = store.run, context.settings
@@ -260,7 +306,7 @@ async def _drive_once(
             options,
             environment=context.environment,
             say=context.say,
-            performers=performers(messages, copies, time),
+            performers=performers(messages, copies, time, delivery),
             on_process_state=show,
         )
         async with write_driver_time(run, time):

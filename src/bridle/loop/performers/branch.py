@@ -19,7 +19,7 @@ from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.logs import exclude_from_git
 from bridle.workspace import snapshot
-from bridle.workspace.commit import CommitInfo, commit_index, first_parents, format_message, list_commits
+from bridle.workspace.commit import CommitInfo, commit_index, first_parents, format_message, is_ancestor, list_commits
 from bridle.workspace.git import Git
 from bridle.workspace.restore import restore
 
@@ -112,18 +112,13 @@ async def keep_branch(context: RunContext, *, head: str | None = None) -> bool:
 async def _is_below(git: Git, head: str) -> bool:
     """Whether the checked-out commit is an ancestor of this one."""
     now = await git.head()
-    if now is None:
-        return False
-    return (await git.run("merge-base", "--is-ancestor", now, head, accepts=(0, 1, 128)))[0] == 0
+    return now is not None and await is_ancestor(git, now, head)
 
 
 async def _is_above(git: Git, head: str) -> bool:
     """Whether the checked-out commit is this one or a descendant of it."""
     now = await git.head()
-    if now is None or now == head:
-        return now == head
-    code, _ = await git.run("merge-base", "--is-ancestor", head, now, accepts=(0, 1, 128))
-    return code == 0
+    return now is not None and await is_ancestor(git, head, now)
 
 
 async def _keep_detached(git: Git, head: str | None) -> bool:
@@ -143,7 +138,10 @@ async def make_commit(args: CommitArgs, context: RunContext) -> CommitResult:
     await keep_branch(context, head=args.copy_state.head or None if args.copy_state is not None else None)
     existing = await _find(git, context, args)
     if existing is not None and args.tree in (None, existing_tree := await git.tree_of(existing)):
-        return CommitResult(commit=existing, head=existing, tree=existing_tree, found=True)
+        is_below_tip = args.tip is not None and await is_ancestor(git, existing, args.tip)  # below commits of the user
+        return CommitResult(
+            commit=existing, head=args.tip if is_below_tip else existing, tree=existing_tree, found=True
+        )
     message = commit_message(args, context)
     refused = await pre_hooks.before_commit(args, context, run_branch(context.run), message)
     if refused is not None:

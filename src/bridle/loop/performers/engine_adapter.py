@@ -21,6 +21,7 @@ from bridle.loop.effects import Arguments
 from bridle.loop.performers import branch, check, merge_work, protect, summarize, work
 from bridle.loop.performers.driver_time import DriverTime
 from bridle.loop.performers.evidence import evidence
+from bridle.loop.performers.user_changes import Delivery
 from bridle.loop.performers.working_copies import Worktrees
 from bridle.loop.progress_events import EffectFinished, EffectStarted
 from bridle.loop.user_messages import UserMessageReader
@@ -47,10 +48,12 @@ def functions(messages: UserMessageReader, time: DriverTime) -> Mapping[type[Arg
     }
 
 
-def performers(messages: UserMessageReader, copies: Worktrees, time: DriverTime) -> dict[str, Performer]:
+def performers(
+    messages: UserMessageReader, copies: Worktrees, time: DriverTime, delivery: Delivery
+) -> dict[str, Performer]:
     """Return a performer for each kind."""
     return {
-        arguments.kind: LoopPerformer(arguments, function, copies, time)
+        arguments.kind: LoopPerformer(arguments, function, copies, time, delivery)
         for arguments, function in functions(messages, time).items()
     }
 
@@ -63,6 +66,7 @@ class LoopPerformer:
     function: Function
     copies: Worktrees
     time: DriverTime
+    delivery: Delivery
 
     @property
     def may_repeat(self) -> bool:
@@ -72,7 +76,7 @@ class LoopPerformer:
     async def perform(self, job: Job) -> Posted | Unperformed:
         """Execute an effect; no secret is in its result."""
         started = clock.iso(clock.now())
-        args = self.arguments.from_json(job.task.inputs)
+        args = self.delivery.update(self.arguments.from_json(job.task.inputs))
         listener = self.copies.context.watch
         listener(EffectStarted(args))
         result, proof = await self._execute(args)
@@ -89,7 +93,7 @@ class LoopPerformer:
         """
         try:
             context = await self.copies.context_for(args)
-            result = await self.function(args, context)
+            result = self.delivery.stamp(await self.function(args, context))
             return result, await evidence(result, context)
         except (UserError, RunError) as error:
             raise MachineError(error.message, remedy=error.remedy, payload=error.payload) from error

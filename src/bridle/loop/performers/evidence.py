@@ -30,9 +30,9 @@ def _digests(paths: list[Path], folder: Path) -> dict[str, str]:
 
 
 def _files(result: Result, context: RunContext) -> Iterator[Path]:
+    if result.user_changes is not None or (isinstance(result, PrepareResult) and result.origin):
+        yield baseline.record_path(context)
     match result:
-        case PrepareResult() if result.origin:
-            yield context.run_folder / baseline.FILE
         case WorkResult():
             if result.prompt:
                 yield context.run_folder / result.prompt

@@ -16,10 +16,11 @@ from bridle.loop.performers.branch import last_of_run
 from bridle.loop.protection import baseline, file_states, untracked_files
 from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.file_states import Entry
-from bridle.loop.protection.newly_ignored import newly_ignored_files
+from bridle.loop.protection.newly_ignored import changed_ignored_files, newly_ignored_files
 from bridle.loop.protection.repairs import ExpectedFile, Repair, apply, repairs
 from bridle.loop.protection.suites.read_suite import may_hold_tests
 from bridle.loop.protection.tree_changes import Change, changes_since, texts_of
+from bridle.loop.protection.untracked_files import LostFiles
 from bridle.loop.protection.weakened_tests import find_weakened
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
@@ -28,6 +29,8 @@ from bridle.workspace import snapshot
 UNDONE_FOLDER = "bridle-undone"
 # How many changed test files are compared; an agent that changes more has rewritten the tests.
 TEST_FILES = 500
+# Files that no commit contains: enough to see which ones a check needs.
+SHOWN_NAMES = 20
 REPOSITORY = "160000"
 # A line of `git status` about a submodule with changed (M) or new (U) files in it.
 _DIRTY_SUBMODULE = re.compile(r"1 .. S.(?:M.|.U) ")
@@ -66,10 +69,21 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
     reported += [*missing, *(found.reports() if found is not None else ())]
     return ProtectResult(
         tree=tree,
+        outside=tuple(await _outside(context, found, before, with_ignored=not changes))[:SHOWN_NAMES],
         changed=bool(changes),
         undone=undone,
         reported=tuple(reported),
     )
+
+
+async def _outside(context: RunContext, found: LostFiles | None, before: str, *, with_ignored: bool) -> list[str]:
+    """Return the files of no commit that were changed during an iteration: the user's untracked and ignored ones."""
+    untracked = list(found.changed) if found is not None else []
+    first = await snapshot.find(context.git, before) if before and with_ignored else None
+    if first is None:
+        return untracked
+    since = float(await context.git.text("log", "-1", "--format=%ct", first.commit))
+    return [*untracked, *await changed_ignored_files(context, since)]
 
 
 async def _versions(context: RunContext, start: Baseline, last: str | None, before: str) -> dict[str, ExpectedFile]:
@@ -79,7 +93,13 @@ async def _versions(context: RunContext, start: Baseline, last: str | None, befo
     """
     versions = {path: ExpectedFile(entry) for path, entry in start.kept.items()}
     allowed = [pattern for task in context.plan.tasks for pattern in task.may_edit]
-    edited = [path for path in start.protected.paths if any(matches(pattern, path) for pattern in allowed)]
+    edited = [
+        path
+        for path in start.protected.paths
+        if any(matches(pattern, path) for pattern in allowed)
+        # The user's version is newer than the last commit.
+        if start.adopted.get(path) != (last or context.base)
+    ]
     if last is not None and edited:
         for path in await _listed(context, start.work, edited):
             versions.pop(path, None)  # deleted by a task that may edit it, unless the commit has it

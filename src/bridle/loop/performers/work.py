@@ -117,9 +117,14 @@ def first_request(task: Task, context: RunContext) -> tuple[iteration_prompt.Pro
     return prompt, _request(prompt.text, args, context)
 
 
+def snapshot_name(context: RunContext, args: WorkArgs) -> str:
+    """Return the name of the snapshot from before an iteration."""
+    return f"{context.run.lower()}-{task_slug(args.task)}-{args.iteration}"
+
+
 async def _snapshot(context: RunContext, args: WorkArgs) -> Snapshot:
     """Take a snapshot before the iteration, or find the one of an interrupted attempt."""
-    name = f"{context.run.lower()}-{task_slug(args.task)}-{args.iteration}"
+    name = snapshot_name(context, args)
     existing = await snapshot.find(context.git, name)
     if existing is None:
         return await snapshot.take(context.git, name=name, why="before an iteration")

@@ -34,10 +34,9 @@ def tick(plan: Path, titles: Collection[str]) -> tuple[str, ...]:
         before = disk.read_bounded(path, LIMIT_BYTES).decode("utf-8")
     except UnicodeDecodeError as error:
         raise DiskError(f"cannot tick tasks: {plan} is not UTF-8", remedy="Save it as UTF-8.") from error
-    is_json = path.suffix.lower() == ".json"
-    if is_json and not _is_json(before):
+    if path.suffix.lower() == ".json" and not _is_json(before):
         raise DiskError(f"cannot tick tasks: {plan} is not valid JSON any more", remedy="Correct it.")
-    after, ticked = (tick_prd if is_json else tick_markdown)(before, list(titles))
+    after, ticked = tick_text(path, before, titles)
     if after != before:
         mode = stat.S_IMODE(os.stat(path).st_mode)
         disk.write_atomic(path, after.encode("utf-8"), mode=mode)
@@ -50,6 +49,12 @@ def _is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def tick_text(plan: Path, text: str, titles: Collection[str]) -> tuple[str, list[str]]:
+    """Return the text of a plan with the boxes of these tasks ticked, and the titles that changed."""
+    change = tick_prd if plan.suffix.lower() == ".json" else tick_markdown
+    return change(text, list(titles))
 
 
 def tick_markdown(text: str, titles: Sequence[str]) -> tuple[str, list[str]]:

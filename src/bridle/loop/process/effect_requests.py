@@ -19,6 +19,7 @@ from bridle.loop.effect_results import (
     PrepareResult,
     ProtectResult,
     Result,
+    UserChanges,
     WorkResult,
 )
 from bridle.loop.effects import Arguments, Check, TaskArguments
@@ -66,8 +67,15 @@ _TASKS_OF_OTHER_WORDING = {kind: _define(kind, _decisions) for kind in _KINDS}
 class EffectRequests:
     """Requests effects, and notes what their results say about time and working copies."""
 
-    def __init__(self, ctx: Any, workers: Workers, inputs: RunInputs, time: ActiveTime) -> None:
-        self._ctx, self._workers, self._time = ctx, workers, time
+    def __init__(
+        self,
+        ctx: Any,
+        workers: Workers,
+        inputs: RunInputs,
+        time: ActiveTime,
+        on_user_changes: Callable[[UserChanges], None],
+    ) -> None:
+        self._ctx, self._workers, self._time, self._on_user_changes = ctx, workers, time, on_user_changes
         self._may_edit = {task.title: task.may_edit for task in inputs.plan.tasks}
         self._tasks = _TASKS if inputs.has_current_wording else _TASKS_OF_OTHER_WORDING
 
@@ -95,6 +103,8 @@ class EffectRequests:
         result: Any = args.result.from_json(value)
         if isinstance(result, Result):
             self._time.add(result.clock)
+            if result.user_changes is not None:
+                self._on_user_changes(result.user_changes)
         return result  # type: ignore[no-any-return]  # `result` names the class of R
 
     async def check(self, task: TaskState, when: str, checks: tuple[Check, ...]) -> ChecksResult:
@@ -113,6 +123,7 @@ class EffectRequests:
         )
         result = await self.for_task(task, args, f"{task.title}: protect")
         undone = result.undone
+        task.outside = list(dict.fromkeys([*task.outside, *result.outside]))
         task.undone += [report.path for report in undone]
         task.notes += [
             f"Your change to {report.path} was reverted: {report.what}." for report in undone[:SHOWN_CHANGES]
@@ -121,6 +132,13 @@ class EffectRequests:
             task.notes.append(f"{len(undone) - SHOWN_CHANGES} more of your changes to protected files were reverted.")
         task.report(result.reported)
         return result
+
+    async def undo_work(self, task: TaskState) -> None:
+        """Restore the state from before a task that is given up; its reason names the ref that keeps the work."""
+        kept = await self.roll_back(task, task.first_snapshot, task.reason)
+        task.outside, task.has_work = [], False
+        if kept:
+            task.reason += f"; its work is kept as {kept}"
 
     async def roll_back(self, task: TaskState, snapshot: str | None, why: str) -> str:
         """Restore a snapshot, and return the ref that holds the undone work."""

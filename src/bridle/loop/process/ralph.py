@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from bridle.loop import effect_results, effects
-from bridle.loop.effect_results import UserMessages, WorkResult
+from bridle.loop.effect_results import UserChanges, UserMessages, WorkResult
 from bridle.loop.process import decisions, limit_checks
 from bridle.loop.process.active_time import ActiveTime
 from bridle.loop.process.agent_pool import AgentPool, retry_at
@@ -22,12 +22,16 @@ from bridle.loop.process.questions import Questions
 from bridle.loop.process.receipt import Receipt, build_receipt
 from bridle.loop.process.required_checks import RequiredChecks
 from bridle.loop.process.task_state import ACCEPTED, FINAL, RunState, TaskState, Usage, Verdict
+from bridle.loop.process.user_changes import adopt_user_changes
 from bridle.loop.process.verdicts import Verdicts
 from bridle.loop.process.workers import Workers
 from bridle.loop.run_inputs import WORDING, RunInputs, wording_of
 
 # How much of a failing check's output goes into the next iteration's arguments; its log has all of it.
 FAILURE_CHARACTERS = 16_000
+# The wording since which the work of a task that asked is set aside before another one starts; earlier ones did it at
+# once, and not always.
+SETS_ASIDE_LATE = 4
 # Recorded with each pause: a replay compares it. The command line maps the status instead (`loop_runs.EXIT_CODES`).
 EXIT_CODES = {
     effects.WHY_LIMIT: 3,
@@ -90,7 +94,7 @@ class Loop:
             has_worktree=self._settings.worktree,
             base=self._inputs.base,
         )
-        self._requests = EffectRequests(ctx, self._workers, self._inputs, self._time)
+        self._requests = EffectRequests(ctx, self._workers, self._inputs, self._time, self._adopt)
         self._checks = RequiredChecks(plan, self.state, self._workers)
         self._merge_queue = MergeQueue(self._workers, self._requests)
         self._verdicts = Verdicts(
@@ -166,6 +170,8 @@ class Loop:
             if failed is not None:
                 self._paused = Paused(effects.WHY_SETUP, failed)
                 return
+        elif self._inputs.wording >= SETS_ASIDE_LATE:
+            await self._set_aside_others(task)
         if not await self._was_satisfied(task):
             agent = self._agents.available(self._ctx.now)
             if agent is not None:
@@ -220,7 +226,8 @@ class Loop:
                 if self._workers.is_parallel:
                     await self._merge_queue.save_work(task)
                 self._questions.park(task, work, agent)
-                await self._set_aside(task, work)
+                if self._inputs.wording < SETS_ASIDE_LATE:
+                    await self._set_aside_at_once(task, work)
             case _:
                 task.crashes = task.waits = 0
                 await self._verdicts.judge(task, work)
@@ -257,7 +264,8 @@ class Loop:
         task.last = usage.cost_without(Usage(work.wasted_usd))
         self.state.iteration_costs.append(usage.cost_usd)
         task.conflicts = work.conflicts
-        task.first_snapshot = task.first_snapshot or work.snapshot
+        task.has_work |= work.changed
+        task.first_snapshot, task.last_snapshot = task.first_snapshot or work.snapshot, work.snapshot
         task.cut += [(task.iterations, cut) for cut in work.cut]
         task.denials += [denial for denial in work.denials if denial not in task.denials]
         was_read = work.ending in effect_results.PROMPT_WAS_READ
@@ -307,14 +315,24 @@ class Loop:
             return
         task.verdict = Verdict.FAILED
         task.reason = f"the agent crashed {task.crashes} times: {message}"
-        await self._requests.roll_back(task, task.first_snapshot, task.reason)
+        await self._requests.undo_work(task)
 
-    async def _set_aside(self, task: TaskState, work: WorkResult) -> None:
-        """Roll back the work of a task that waits, so that it is not committed with another task."""
+    async def _set_aside_at_once(self, task: TaskState, work: WorkResult) -> None:
+        """Roll back the work of a task that waits, if another can start now, as earlier versions did."""
         has_work = work.changed or task.tries > 0
         waits_for_user = self._settings.breakpoints == "ask"  # else a policy answers before another task starts
         if self._workers.is_parallel or not has_work or not waits_for_user or decisions.next_task(self.state) is None:
             return
+        await self._set_aside(task)
+
+    async def _set_aside_others(self, task: TaskState) -> None:
+        """Roll back the work of tasks that asked a question, so that it is not committed with this one."""
+        for other in self.state.tasks.values():
+            if other is not task and other.has_work and other.verdict not in FINAL:
+                await self._set_aside(other)
+
+    async def _set_aside(self, task: TaskState) -> None:
+        task.has_work = False
         kept = await self._requests.roll_back(
             task, task.first_snapshot, "its agent asked a question, and other tasks continue"
         )
@@ -356,6 +374,16 @@ class Loop:
         self._retries_after = max(self._retries_after, *messages.retries_at)
         return new
 
+    def _adopt(self, changes: UserChanges) -> None:
+        adopt_user_changes(changes, self.state, self._workers, self._checks)
+
     def receipt(self) -> Receipt:
         """Return the receipt of the run so far."""
-        return build_receipt(self._inputs, self.state, self._limits, time=self._time, workers=self._workers.used)
+        return build_receipt(
+            self._inputs,
+            self.state,
+            self._limits,
+            time=self._time,
+            workers=self._workers.used,
+            tip=self._workers.tip,
+        )

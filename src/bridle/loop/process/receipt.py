@@ -104,7 +104,7 @@ class DriverProcess(msgspec.Struct, frozen=True, kw_only=True):
 class Receipt(JsonRecord, frozen=True, kw_only=True):
     """The receipt of a run."""
 
-    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"worktree", "stopped", "waiting", "at_work"})
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"worktree", "found", "stopped", "waiting", "at_work"})
 
     run: str = ""
     plan: str = ""
@@ -131,21 +131,36 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     """The commands that remove what the run has made."""
     merge: str = ""
     """The commands that merge its branch."""
+    found: tuple[str, ...] = ()
+    """What the user changed while no driver ran."""
     stopped: str | None = None
     """Why the run does not continue by itself."""
     waiting: Wait | None = None
     driver: DriverProcess | None = msgspec.field(name="at_work", default=None)
     drivers: dict[str, float] = msgspec.field(default_factory=dict)
     """The recorded seconds of each driver, by id; not in the JSON."""
+    tip: str = ""
+    """The newest commit of the run; not in the JSON."""
+    snapshots: tuple[str, ...] = ()
+    """The snapshots that may be restored; not in the JSON."""
+    changes_known: int = 0
+    """The number of the last changes of the user that the process knows; not in the JSON."""
 
     def as_json(self) -> dict[str, Any]:
         document = super().as_json() | {"tasks": [task.as_json() for task in self.tasks]}
-        del document["drivers"]
+        for name in ("drivers", "tip", "snapshots", "changes_known"):
+            del document[name]
         return document
 
 
 def build_receipt(
-    inputs: RunInputs, state: RunState, limits: Limits, *, time: ActiveTime, workers: Collection[int] = ()
+    inputs: RunInputs,
+    state: RunState,
+    limits: Limits,
+    *,
+    time: ActiveTime,
+    workers: Collection[int] = (),
+    tip: str = "",
 ) -> Receipt:
     """Build the receipt of a run from its inputs and its state; `workers` are those that have a worktree by now."""
     usage, tasks = state.usage, list(state.tasks.values())
@@ -175,6 +190,10 @@ def build_receipt(
         worktree=worktrees[0] if worktrees else None,
         undo=_undo(inputs.branch, start, worktrees),
         merge=f"git checkout {start} && git merge {inputs.branch}",
+        found=tuple(state.found),
+        tip=tip,
+        snapshots=tuple(dict.fromkeys(name for task in tasks for name in task.snapshots)),
+        changes_known=state.changes_known,
     )
 
 

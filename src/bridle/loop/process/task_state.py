@@ -114,6 +114,12 @@ class TaskState:
     """The agent of that session; no other can resume it."""
     first_snapshot: str | None = None
     """The snapshot from before the task's first iteration."""
+    last_snapshot: str | None = None
+    """The snapshot from before its last iteration."""
+    outside: list[str] = field(default_factory=list)
+    """Files that its agents changed and no commit contains."""
+    has_work: bool = False
+    """Whether the working copy may have changes of its agents that are not committed."""
     was_checked_first: bool = False
     """Whether its own checks have run before any work."""
     signatures: list[tuple[str, ...]] = field(default_factory=list)
@@ -147,6 +153,11 @@ class TaskState:
         """Whether there is something left to do for it."""
         return self.verdict == Verdict.PENDING
 
+    @property
+    def snapshots(self) -> list[str]:
+        """The snapshots that may be restored, the newest last."""
+        return [name for name in (self.first_snapshot, self.last_snapshot) if name and self.verdict not in ACCEPTED]
+
     def report(self, reports: Iterable[FileReport]) -> None:
         """Add reports for the user, each once."""
         self.reported += [report for report in dict.fromkeys(reports) if report not in self.reported]
@@ -164,6 +175,10 @@ class RunState:
     """The user's hints for the next iteration."""
     overhead: Usage = field(default_factory=Usage)
     """What was used for no single task: summaries."""
+    found: list[str] = field(default_factory=list)
+    """What the user changed while no driver ran."""
+    changes_known: int = 0
+    """The number of the last of these changes."""
 
     @classmethod
     def of(cls, plan: Plan) -> RunState:

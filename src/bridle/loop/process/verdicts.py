@@ -68,7 +68,17 @@ class Verdicts:
 
     async def _passed(self, task: TaskState, work: WorkResult, protected: ProtectResult, checked: ChecksResult) -> None:
         end = _describe_end(work)
-        if self._checks.own(task):
+        if task.outside and not protected.changed:
+            names = ", ".join(task.outside)
+            task.notes.append(
+                f"Your checks pass, but only with {names}. Git tracks none of that: no commit would contain your work."
+                " Put it into files that git tracks, or into new ones that it does not ignore."
+            )
+            why = (
+                f"its checks pass only with files that no commit contains ({names}); `git add` those that belong to it"
+            )
+            await self._not_done(task, f"{why}{end}", tree=checked.tree or "")
+        elif self._checks.own(task):
             await self._accept(task, Verdict.DONE, f"{CHECKS_PASSED}{end}", tree=checked.tree)
         elif protected.changed:
             await self._accept(task, Verdict.GUARD_ONLY, f"the guard passed{end}", tree=checked.tree)
@@ -80,8 +90,8 @@ class Verdicts:
         """Keep the work for the next try, unless it broke the checks of another task."""
         broken = ", ".join(decisions.broken_tasks(checked.results))
         if broken:
-            await self._requests.roll_back(task, work.snapshot, f"it broke the checks of {broken}")
-            task.notes.append(f"Your change was reverted: it broke the checks of {broken}.")
+            kept = await self._requests.roll_back(task, work.snapshot, f"it broke the checks of {broken}")
+            task.notes.append(f"Your change was reverted: it broke the checks of {broken}.{_kept(kept)}")
         task.failure = decisions.failure_text(checked.results)
         why = f"{_describe_failures(checked.results)}{_describe_end(work)}{_denied(work)}"
         await self._not_done(task, why, tree=checked.tree or "")
@@ -111,7 +121,8 @@ class Verdicts:
                 return
             commit, task.checks = landed.commit, landed.results or task.checks
         elif commit:
-            self._workers.tip = commit
+            # The user may have added commits to one that an interrupted attempt had made.
+            self._workers.tip = (committed.head if committed.found else None) or commit
         task.verdict, task.reason, task.commit = verdict, reason, commit
         task.verified = task.last if verdict in VERIFIED else Usage()
         task.failure, task.notes = "", []
@@ -165,7 +176,11 @@ class Verdicts:
             task.reason = f"failed after {tries}: {reason}"
         else:
             return
-        await self._requests.roll_back(task, task.first_snapshot, task.reason)
+        await self._requests.undo_work(task)
+
+
+def _kept(ref: str) -> str:
+    return f" It is kept as {ref}." if ref else ""
 
 
 def _describe_end(work: WorkResult) -> str:

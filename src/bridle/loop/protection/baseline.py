@@ -1,6 +1,7 @@
 """The baseline of a run: the tree of its working copy, the user's untracked files, and what is protected.
 
-Recorded once by `bridle.prepare` before any agent runs, and read-only from then on.
+Recorded once by `bridle.prepare` before any agent runs. After that only what the user changes while no driver runs is
+added to it.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -27,9 +29,9 @@ from bridle.loop.settings.bridle_toml import FILE_NAME
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import read_note
+from bridle.workspace.merge import overlay
 from bridle.workspace.snapshot import commit_tree, index_of_all, tree_of_all, tree_of_index
 
-FILE = "bridle-origin.json"
 REFS = "refs/bridle/origins/"
 OUR_FOLDER = ".ralph"
 OWN_CHECK = ".ralph/check"
@@ -54,6 +56,8 @@ class Baseline:
     protected: Protected
     kept: Mapping[str, Entry]
     """Each protected file that existed."""
+    adopted: Mapping[str, str] = field(default_factory=dict)
+    """Each file that the user changed since the run began, with the run's newest commit at that time."""
     digest: str = field(default="", compare=False)
     """The digest of the record, which proves that it was not changed since."""
 
@@ -62,18 +66,57 @@ class Baseline:
         return self.protected.lines(self.kept)
 
 
+def record_path(context: RunContext) -> Path:
+    """Return the file of the baseline: a new one each time that changes of the user were added."""
+    number = f"-{context.changes_adopted}" if context.changes_adopted else ""
+    return context.run_folder / f"bridle-origin{number}.json"
+
+
 async def record(context: RunContext) -> Baseline:
     """Record the working copy before any agent runs."""
     listed = await context.git.names("ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    others = await context.git.names("ls-files", "-z", "--others", "--exclude-standard")
-    untracked = tuple(sorted(name for name in others if not name.endswith("/")))
+    untracked = tuple(sorted(await untracked_files(context)))
     names = sorted({*listed, *_in_our_folder(context.folder)})
     protected = find_protected(context, names)
     kept = await _keep(context, protected.paths)
-    recorded = Baseline(await tree_without(context, untracked), untracked, protected, kept)
+    return _write(context, Baseline(await tree_without(context, untracked), untracked, protected, kept))
+
+
+async def untracked_files(context: RunContext) -> list[str]:
+    """Return the files that git neither tracks nor ignores, without nested repositories."""
+    others = await context.git.names("ls-files", "-z", "--others", "--exclude-standard")
+    return [name for name in others if not name.endswith("/")]
+
+
+async def adopt(context: RunContext, paths: Collection[str], new_untracked: Collection[str], tip: str) -> Baseline:
+    """Record the files that the user changed while no driver ran as they are now; leave all others as recorded.
+
+    The record before is kept: it is evidence of the results that were decided with it.
+    """
+    old, changed = read(context), frozenset(paths)
+    cached = await context.git.names("ls-files", "-z", "--cached")
+    others = await context.git.names("ls-files", "-z", "--others", "--exclude-standard")
+    untracked = tuple(sorted(({*old.untracked} - {*cached}) | {*new_untracked}))
+    now = find_protected(context, sorted({*cached, *others, *_in_our_folder(context.folder)}))
+    files = {path: why for path, why in old.protected.files.items() if path not in changed} | {
+        path: why for path, why in now.files.items() if path in changed
+    }
+    parts = [part for part in old.protected.parts if part.path not in changed]
+    parts += [part for part in now.parts if part.path in changed and part.path not in files]
+    absent = {path: why for path, why in old.protected.absent.items() if path not in changed or path in now.absent}
+    protected = replace(old.protected, files=dict(sorted(files.items())), parts=tuple(parts), absent=absent)
+    kept = {path: entry for path, entry in old.kept.items() if path not in changed}
+    kept |= await _keep(context, [path for path in protected.paths if path in changed], others=kept)
+    work = await overlay(context.git, old.work, await tree_without(context, untracked), changed)
+    adopted = {**old.adopted, **dict.fromkeys(changed & {*protected.paths}, tip)}
+    after = replace(context, changes_adopted=context.changes_adopted + 1)
+    return _write(after, Baseline(work, untracked, protected, kept, adopted))
+
+
+def _write(context: RunContext, recorded: Baseline) -> Baseline:
     data = json.dumps(_as_json(recorded)).encode("ascii")  # names that are not UTF-8 survive as escapes
     disk.make_private_folder(context.run_folder)
-    disk.write_atomic(context.run_folder / FILE, data)
+    disk.write_atomic(record_path(context), data)
     return replace(recorded, digest=_digest(data))
 
 
@@ -84,7 +127,7 @@ def read(context: RunContext, *, digest: str | None = None) -> Baseline:
         raise InternalError(f"the run {context.run} has no baseline: bridle.prepare must run first")
     if digest and recorded.digest != digest:
         raise JournalBroken(
-            f"{context.run_folder / FILE} was changed after the run began",
+            f"{record_path(context)} was changed after the run began",
             remedy="Start a new run, which takes the current files as its baseline.",
         )
     return recorded
@@ -92,7 +135,7 @@ def read(context: RunContext, *, digest: str | None = None) -> Baseline:
 
 def find(context: RunContext) -> Baseline | None:
     """Return the recorded baseline, or None."""
-    path = context.run_folder / FILE
+    path = record_path(context)
     data = disk.read_if_exists(path, _RECORD_LIMIT_BYTES)
     if data is None:
         return None
@@ -115,7 +158,7 @@ def find_protected(context: RunContext, names: list[str]) -> Protected:
         files |= {name: "the setting `protect` names it" for name in names if matches(pattern, name)}
     files |= {name: "it belongs to Bridle" for name in names if name.startswith(f"{OUR_FOLDER}/")}
     files |= {name: "it has Bridle's settings" for name in names if Path(name).name == FILE_NAME}
-    if (own := _plan_path(context)) is not None:
+    if (own := plan_path(context)) is not None:
         files[own] = THE_PLAN
     absent = dict(definitions.absent)
     for path, why in ((FILE_NAME, "it would set Bridle's settings"), (OWN_CHECK, "it would be a check")):
@@ -149,8 +192,10 @@ async def write_tree(context: RunContext, variables: Mapping[str, str], untracke
         other.unlink(missing_ok=True)
 
 
-async def _keep(context: RunContext, paths: list[str]) -> dict[str, Entry]:
-    """Store the bytes of these files in the repository, under a ref; return the files that exist."""
+async def _keep(
+    context: RunContext, paths: list[str], others: Mapping[str, Entry] = MappingProxyType({})
+) -> dict[str, Entry]:
+    """Store the bytes of these files in the repository, under a ref with `others`; return the files that exist."""
     digest = file_states.digest_of(context.base)
     entries = {path: entry for path in paths if (entry := file_states.entry_at(context.folder, path, digest=digest))}
     for path in paths:
@@ -166,7 +211,7 @@ async def _keep(context: RunContext, paths: list[str]) -> dict[str, Entry]:
     if plain:
         listed = b"".join(os.fsencode(path) + b"\n" for path in plain)
         await context.git.run("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=listed)
-    await _add_ref(context, entries)
+    await _add_ref(context, {**others, **entries})
     return entries
 
 
@@ -192,7 +237,7 @@ def _in_our_folder(folder: Path) -> Iterator[str]:
         yield from (path for name in files if not (path := f"{here}/{name}").startswith(_OURS))
 
 
-def _plan_path(context: RunContext) -> str | None:
+def plan_path(context: RunContext) -> str | None:
     """Return the plan's path from the top, or None if it is elsewhere."""
     if context.plan.path is None:
         return None
@@ -224,6 +269,7 @@ def _as_json(recorded: Baseline) -> dict[str, Any]:
         "untracked": list(recorded.untracked),
         "protected": recorded.protected.as_json(),
         "kept": msgspec.to_builtins(recorded.kept),
+        **({"adopted": dict(recorded.adopted)} if recorded.adopted else {}),
     }
 
 
@@ -233,6 +279,7 @@ def _from_json(value: Mapping[str, Any]) -> Baseline:
         tuple(value["untracked"]),
         Protected.from_json(value["protected"]),
         msgspec.convert(value["kept"], dict[str, Entry]),
+        msgspec.convert(value.get("adopted", {}), dict[str, str]),
     )
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Mapping
+from pathlib import Path
 
 from bridle.loop.effect_results import FileReport
 from bridle.loop.working_copy.run_context import RunContext
@@ -17,10 +20,27 @@ _GENERATED = re.compile(
 _SHOWN = 5
 
 
+async def changed_ignored_files(context: RunContext, since: float) -> list[str]:
+    """Return the ignored files that were written since a moment, without those that tools generate."""
+    return [name for name in await _ignored(context) if _is_written(context.folder / name, since)]
+
+
+def _is_written(path: Path, since: float) -> bool:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_mtime >= since
+
+
+async def _ignored(context: RunContext) -> list[str]:
+    listed = await context.git.names("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+    return [name for name in listed if not is_generated(name)]
+
+
 async def newly_ignored_files(context: RunContext, rules: Mapping[str, str]) -> list[FileReport]:
     """Report what each of these .gitignore files hides that its earlier text, given here, did not."""
-    listed = await context.git.names("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
-    names = [name for name in listed if not is_generated(name)]
+    names = await _ignored(context)
     if not names:
         return []
     stdin = b"".join(name.encode("utf-8", "surrogateescape") + b"\0" for name in names)

@@ -51,6 +51,8 @@ class RunContext:
     """The branch that was checked out when the run began."""
     moved_from: tuple[str, str] | None = None
     """Where the user's working copy was when the run began, and where it is now, if it was moved or copied."""
+    changes_adopted: int = 0
+    """How often changes of the user were added to the baseline; its newest record has this number."""
     hooks: Hooks | None = None
     """The native hooks; None if hooks are off."""
     say: Say = _ignore

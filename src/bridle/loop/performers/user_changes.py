@@ -1,0 +1,272 @@
+"""What the user changed in a run's working copy while no driver ran: found and adopted before a driver begins.
+
+The user's commits stay where they are, and the run continues on top of them. Files that the user changed become part of
+the baseline and of every snapshot that the run may restore. So nothing that follows reverts them.
+
+Each step can be repeated; the journal's note is written last. Its number is in the first result of the driver, which
+delivers it to the process.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bridle.errors import UsageError
+from bridle.journal.stores.store import Store
+from bridle.loop import effects, user_messages
+from bridle.loop.checks import fixed_tree
+from bridle.loop.effect_results import Result, UserChanges
+from bridle.loop.effects import Arguments
+from bridle.loop.performers import run_commits
+from bridle.loop.performers.branch import return_to_branch
+from bridle.loop.performers.work import snapshot_name
+from bridle.loop.plan.tick_boxes import tick_text
+from bridle.loop.process.receipt import Receipt
+from bridle.loop.process.task_state import VERIFIED
+from bridle.loop.protection import baseline
+from bridle.loop.protection.protected_parts import Protected
+from bridle.loop.working_copy import left_state
+from bridle.loop.working_copy.refs import run_branch
+from bridle.loop.working_copy.run_context import RunContext
+from bridle.workspace import snapshot
+from bridle.workspace.merge import carry, overlay
+from bridle.workspace.snapshot import Snapshot
+
+FOUND = "BRIDLE_LOOP_FOUND"
+# Names in one line for the user.
+SHOWN = 10
+
+
+@dataclass
+class Delivery:
+    """The user's changes on their way to the process: with the first result that a driver records."""
+
+    changes: UserChanges | None = None
+    _is_delivered: bool = field(default=False)
+
+    def update(self, args: Arguments[Any]) -> Arguments[Any]:
+        """Return arguments that the process requested before it knew of the user's commits, with the newest one."""
+        tip = getattr(args, "tip", None)
+        if self.changes is None or tip is None or tip != self.changes.before or isinstance(args, effects.LandArgs):
+            return args
+        return msgspec.structs.replace(args, tip=self.changes.tip)
+
+    def stamp(self, result: Result) -> Result:
+        """Return the first result with the changes, and later ones as they are."""
+        if self.changes is None or self._is_delivered:
+            return result
+        self._is_delivered = True
+        return msgspec.structs.replace(result, user_changes=self.changes)
+
+
+@dataclass(frozen=True)
+class _State:
+    """A working copy before and after the user's changes."""
+
+    now: Snapshot
+    before: str
+    """The tree without the user's changes."""
+    known_tip: str
+    tip: str
+    notes: list[UserChanges]
+    paths: list[str]
+    """The files that the user changed, committed or not."""
+
+
+def adopted(store: Store) -> int:
+    """Return how often changes of the user were adopted."""
+    return len(_notes(store))
+
+
+async def adopt(context: RunContext, store: Store, receipt: Receipt, *, ended_at: float | None) -> Delivery:
+    """Find and adopt what the user changed since the last driver, whose agents ended at that time."""
+    await return_to_branch(context)
+    notes = _notes(store)
+    context = replace(context, changes_adopted=len(notes))
+    undelivered = notes[-1] if notes and notes[-1].number > receipt.changes_known else None
+    state = await _find(context, store, receipt, notes, ended_at=ended_at)
+    if state is None:
+        return Delivery(undelivered)
+    new_untracked = await _new_untracked(context, state.before)
+    await _carry_snapshots(context, store, receipt, state)
+    await fixed_tree.carry_changes(context, state.paths)
+    commits, gone = await run_commits.locate(context, receipt, known=state.known_tip, tip=state.tip)
+    protected = (await baseline.adopt(context, state.paths, new_untracked, state.tip)).protected
+    lines = await _describe(context, state, new_untracked, protected)
+    lines += [f"the commit of {title!r} is {commit[:12]} now" for title, commit in commits.items()]
+    lines += [f"the commit of {title!r} is not on the branch any more" for title in gone]
+    found = UserChanges(
+        number=len(notes) + 1,
+        before=receipt.tip,
+        tip=state.tip,
+        commits=commits,
+        gone=tuple(gone),
+        lines=(*(undelivered.lines if undelivered is not None else ()), *lines),
+    )
+    user_messages.send(store, FOUND, {**msgspec.to_builtins(found), "snapshot": state.now.ref})
+    for line in lines:
+        context.say(line)
+    return Delivery(found)
+
+
+def _notes(store: Store) -> list[UserChanges]:
+    return [msgspec.convert(entry.data, UserChanges) for entry in store.state().notes if entry.type == FOUND]
+
+
+async def _find(
+    context: RunContext, store: Store, receipt: Receipt, notes: Sequence[UserChanges], *, ended_at: float | None
+) -> _State | None:
+    """Return the user's changes; None where there are none."""
+    git, left = context.git, left_state.find(context.run_folder, store)
+    _refuse_unfinished(context, left.operations if left is not None else None, ended_at)
+    known_tip = receipt.tip
+    for note in notes:  # those that the process does not know yet
+        known_tip = note.tip if note.before == known_tip else known_tip
+    was = await snapshot.find(git, left.snapshot) if left is not None else None
+    name = f"{context.run.lower()}-found-{len(notes) + 1}"
+    now = await snapshot.take(git, name=name, why="when a driver began", since=was)
+    if was is not None:
+        before, tip = was.tree, now.head if now.head != was.head else known_tip
+    else:
+        before = await _without_changes_since(context, store, receipt, now, ended_at)
+        tip = await run_commits.find_tip(context, known_tip, was_working=_works(store), ended_at=ended_at)
+    tip = tip or known_tip
+    paths = await snapshot.changes(git, before, now.tree) if before != now.tree else []
+    if (plan := baseline.plan_path(context)) in paths and await _is_ticked(context, receipt, before, str(plan)):
+        paths.remove(str(plan))
+    if tip != known_tip:
+        committed = await run_commits.changed_files(context, known_tip, tip)
+        paths = list(dict.fromkeys([*paths, *committed]))
+    if not paths and tip == known_tip:
+        if now.name == name:
+            await snapshot.drop(git, now)
+        return None
+    return _State(now, before, known_tip, tip, list(notes), paths)
+
+
+async def _is_ticked(context: RunContext, receipt: Receipt, before: str, plan: str) -> bool:
+    """Whether the plan differs from an earlier tree only by the ticks of Bridle itself."""
+    done = [task.title for task in receipt.tasks if task.verdict in VERIFIED]
+    code, text = await context.git.run("cat-file", "blob", f"{before}:{plan}", accepts=(0, 128))
+    if not context.settings.tick or code != 0:
+        return False
+    try:
+        return tick_text(Path(plan), text, done)[0].encode() == (context.folder / plan).read_bytes()
+    except (OSError, UnicodeEncodeError):
+        return False
+
+
+def _refuse_unfinished(context: RunContext, left: Sequence[str] | None, ended_at: float | None) -> None:
+    """Raise UsageError for an operation of git that the user has not finished; those of agents were there before."""
+    for operation, path in left_state.unfinished_operations(context.folder).items():
+        is_users = operation not in left if left is not None else (ended_at or 0.0) < os.lstat(path).st_mtime
+        if is_users:
+            raise UsageError(
+                f"a {operation} is in progress in {context.folder}",
+                remedy=f"Finish it (git {operation} --continue) or abort it (git {operation} --abort), "
+                f"and then run: bridle resume {context.run}",
+            )
+
+
+def _works(store: Store) -> bool:
+    """Whether an agent may have been running when the last driver was killed."""
+    return any(effect.kind == effects.WORK for effect in store.position().pending.values())
+
+
+async def _without_changes_since(
+    context: RunContext, store: Store, receipt: Receipt, now: Snapshot, ended_at: float | None
+) -> str:
+    """Return the current tree without the files that were written after all agents of a killed driver had ended."""
+    if ended_at is None:
+        return now.tree
+    names = reversed([*receipt.snapshots, *_pending_snapshots(context, store)])
+    known = [found for name in names if (found := await snapshot.find(context.git, name)) is not None]
+    base = known[0].tree if known else await context.git.tree_of(receipt.tip)
+    written = [
+        path
+        for path in await snapshot.changes(context.git, base, now.tree)
+        if _is_later(context.folder / path, ended_at)
+    ]
+    return await overlay(context.git, now.tree, base, written)
+
+
+def _is_later(path: os.PathLike[str], moment: float) -> bool:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    return min(status.st_mtime, status.st_ctime) > moment
+
+
+def _pending_snapshots(context: RunContext, store: Store) -> list[str]:
+    """Return the snapshots that interrupted effects have taken or will restore."""
+    names = []
+    for effect in store.state().pending:
+        if effect.kind == effects.WORK:
+            names.append(snapshot_name(context, effects.WorkArgs.from_json(store.task(effect).inputs)))
+        elif effect.kind == effects.ROLLBACK:
+            names.append(effects.RollbackArgs.from_json(store.task(effect).inputs).snapshot)
+    return names
+
+
+async def _new_untracked(context: RunContext, before: str) -> list[str]:
+    """Return the untracked files that the user has added; those of agents were in the tree before."""
+    others = await baseline.untracked_files(context)
+    known = (
+        set(await context.git.names("ls-tree", "-r", "-z", "--name-only", "--full-tree", before)) if others else set()
+    )
+    return [name for name in others if name not in known]
+
+
+async def _carry_snapshots(context: RunContext, store: Store, receipt: Receipt, state: _State) -> None:
+    """Add the user's changes to every snapshot that the run may restore."""
+    git = context.git
+    committed = await run_commits.changed_files(context, state.known_tip, state.tip)
+    for name in dict.fromkeys([*receipt.snapshots, *_pending_snapshots(context, store)]):
+        old = await snapshot.find(git, name)
+        if old is None:
+            continue
+        tree = await carry(git, old.tree, state.before, state.now.tree)
+        tree = await overlay(git, tree, state.now.tree, committed)
+        is_moved = state.tip != state.known_tip
+        await snapshot.write(
+            git,
+            name,
+            tree=tree,
+            index_tree=await git.tree_of(state.tip) if is_moved else old.index_tree,
+            head=state.tip if is_moved else old.head,
+            why="with changes of the user",
+        )
+
+
+async def _describe(
+    context: RunContext, state: _State, new_untracked: Sequence[str], protected: Protected
+) -> list[str]:
+    """Return what was found, a line each."""
+    lines = []
+    if state.tip != state.known_tip:
+        lines.append(await run_commits.describe_move(context, run_branch(context.run), state.known_tip, state.tip))
+    tip_tree = await context.git.tree_of(state.tip)
+    changed = set(await snapshot.changes(context.git, tip_tree, state.now.tree)) & set(state.paths)
+    edited = sorted(changed - set(new_untracked))
+    if edited:
+        lines.append(f"you changed {_names(edited)}: this is checked and committed with the next task")
+    if new_untracked:
+        lines.append(f"you added {_names(new_untracked)}: left alone, and in no commit, unless you `git add` them")
+    kept = [path for path in protected.paths if path in state.paths]
+    if kept:
+        lines.append(f"protected as they are now: {_names(kept)}")
+    if any(protected.files.get(path) == baseline.THE_PLAN for path in kept):
+        lines.append("the run keeps the plan that it began with; a new run reads the changed one")
+    return lines
+
+
+def _names(paths: Sequence[str]) -> str:
+    more = len(paths) - SHOWN
+    return ", ".join(paths[:SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,59 @@
+"""The state in which a driver left a working copy: what differs when the next one begins is the user's work.
+
+It is recorded when a driver ends by itself. A later driver that was killed has recorded none: its journal entries show
+that it executed effects since.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from bridle.engine.entries import effect_attempts
+from bridle.ground import disk
+from bridle.ground.git_folder import git_folder
+from bridle.journal.stores.store import Store
+from bridle.loop.working_copy.run_context import RunContext
+from bridle.workspace import snapshot
+from bridle.workspace.git_leftovers import UNFINISHED_OPERATIONS
+
+FILE = "bridle-left.json"
+
+
+class LeftState(msgspec.Struct, frozen=True):
+    """The state of a working copy at the end of a driver."""
+
+    seq: int
+    """The last entry of the journal."""
+    snapshot: str
+    operations: tuple[str, ...] = ()
+    """Unfinished git operations, such as a merge of an agent."""
+
+
+async def record(context: RunContext, store: Store) -> None:
+    """Record the working copy as a driver leaves it."""
+    taken = await snapshot.take(context.git, name=f"{context.run.lower()}-left", why="when a driver ended")
+    left = LeftState(store.position().seq, taken.name, tuple(unfinished_operations(context.folder)))
+    disk.write_json_atomic(context.run_folder / FILE, msgspec.to_builtins(left))
+
+
+def find(run_folder: Path, store: Store) -> LeftState | None:
+    """Return the state in which the last driver left the working copy; None where it was killed."""
+    value = disk.read_json(run_folder / FILE)
+    try:
+        left = None if value is None else msgspec.convert(value, LeftState)
+    except msgspec.ValidationError:
+        return None
+    started = (entry.seq for entry in store.state().notes if entry.type == effect_attempts.STARTED)
+    return None if left is None or max(started, default=0) > left.seq else left
+
+
+def unfinished_operations(folder: Path) -> dict[str, Path]:
+    """Return the git operations that are not finished, each with the file that notes it."""
+    own = git_folder(folder)
+    if own is None:
+        return {}
+    paths = ((operation, Path(own, name)) for name, operation in UNFINISHED_OPERATIONS.items())
+    return {operation: path for operation, path in paths if os.path.lexists(path)}

@@ -1,0 +1,189 @@
+"""What the user changes while no driver runs stays as the user left it: commits, edits, new files, mended checks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bridle.engine.drive.driver_lock import LOCK_FILE
+from bridle.ground.lock import FileLock
+from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
+from tests.loop.fixtures.loop_commands import (
+    MAKES_FILE,
+    TWO_TASKS,
+    assert_replays,
+    in_background,
+    receipt_of,
+    run_folder,
+    run_plan,
+    verdicts,
+)
+from tests.run.fixtures.fake_agent import wait_until
+
+ONE = "# One\n\n## One\nCheck: `sh test.sh`\n"
+
+
+def commit(here: Project, name: str, text: str) -> str:
+    """Commit a file as the user; return the commit."""
+    (here.folder / name).write_text(text)
+    here.git("add", name)
+    here.git("commit", "-q", "-m", f"user: {name}")
+    return here.git("rev-parse", "HEAD")
+
+
+def has_ended(here: Project) -> bool:
+    """Whether the last driver and all its agents have ended."""
+    return FileLock.holder_of(run_folder(here) / LOCK_FILE) is None
+
+
+def resume(here: Project, code: int, *words: str) -> tuple[dict[str, object], str]:
+    done = here.bridle("resume", "--json", *words)
+    return receipt_of(done, code), done.stderr
+
+
+def test_what_the_user_did_survives_a_task_that_fails_later(tmp_path: Path) -> None:
+    agent = "open('work', 'a').write('agent\\n'); open('app', 'a').write('agent\\n')"
+    here = make_project(tmp_path, ONE, agent, app="app\n", **{"test.sh": "exit 1\n", "other": "other\n"})
+    run_plan(here, 3, "--max-iterations", "1", "--tries", "2")
+    (here.folder / "app").write_text("user\n" + (here.folder / "app").read_text())
+    mine = commit(here, "mine", "committed\n")
+    (here.folder / "notes").write_text("new\n")
+    document, said = resume(here, 1, "--max-iterations", "9")
+    assert verdicts(document) == {"One": "failed"}
+    assert here.git("rev-parse", "HEAD") == mine
+    assert (here.folder / "app").read_text() == "user\napp\n"
+    assert (here.folder / "notes").read_text() == "new\n"
+    assert not (here.folder / "work").exists()
+    assert here.git("status", "--porcelain").splitlines() == ["M app", "?? notes"]
+    assert "a new commit, on which the run continues" in said
+    assert "you changed app: this is checked and committed with the next task" in said
+    assert "you added notes: left alone" in said
+    assert any("a new commit" in line for line in document["found"])  # type: ignore[attr-defined]
+    assert "refs/bridle/snapshots/" in document["tasks"][0]["reason"]  # type: ignore[index]
+    assert_replays(here)
+
+
+def test_a_mended_check_decides_from_then_on(tmp_path: Path) -> None:
+    here = make_project(tmp_path, ONE, "open('one', 'w').close()", **{"test.sh": "test -f wrong\n"})
+    run_plan(here, 1, "--tries", "1")
+    (here.folder / "test.sh").write_text("test -f one\n")
+    document = receipt_of(here.bridle("retry", "One", "--resume", "--json"), 0)
+    assert verdicts(document) == {"One": "done"}
+    assert (here.folder / "test.sh").read_text() == "test -f one\n"
+    assert "undone" not in document["tasks"][0]
+    assert here.git("show", "--format=", "--name-only", "HEAD").split() == ["one", "test.sh"]
+    assert_replays(here)
+
+
+def test_commits_and_merges_of_the_user_stay_commits(tmp_path: Path) -> None:
+    here = make_project(tmp_path, TWO_TASKS, MAKES_FILE)
+    branch = run_plan(here, 3, "--max-iterations", "1")["branch"]
+    here.git("checkout", "-q", "main")
+    commit(here, "from-main", "main\n")
+    here.git("checkout", "-q", branch)
+    here.git("merge", "-q", "--no-edit", "main")
+    merge = here.git("rev-parse", "HEAD")
+    document, _ = resume(here, 0, "--max-iterations", "9")
+    assert verdicts(document) == {"One": "done", "Two": "done"}
+    assert "folded" not in document["tasks"][1]  # type: ignore[index]
+    assert here.git("rev-parse", "HEAD^") == merge
+    assert here.git("show", "--format=", "--name-only", "HEAD") == "two"
+    assert_replays(here)
+
+
+@pytest.mark.parametrize("how", ["rebased", "amended", "squashed", "dropped"])
+def test_a_rewritten_branch_is_adopted(tmp_path: Path, how: str) -> None:
+    here = make_project(tmp_path, TWO_TASKS, MAKES_FILE)
+    first = run_plan(here, 3, "--max-iterations", "1")
+    if how == "rebased":
+        here.git("checkout", "-q", "main")
+        commit(here, "from-main", "main\n")
+        here.git("rebase", "-q", "main", first["branch"])
+    elif how == "amended":
+        here.git("commit", "-q", "--amend", "--no-edit", "--date=2001-01-01T00:00:00Z")
+    elif how == "squashed":
+        here.git("reset", "-q", "--soft", "HEAD~1")
+        commit(here, "more", "more\n")
+        here.git("rm", "-q", "more")
+        here.git("commit", "-q", "--amend", "-m", "all of it")
+    else:
+        here.git("reset", "-q", "--hard", "HEAD~1")
+    tip = here.git("rev-parse", "HEAD")
+    document, said = resume(here, 0, "--max-iterations", "9")
+    assert verdicts(document) == {"One": "done", "Two": "done"}
+    assert "was rewritten" in said
+    commits = here.git("rev-list", "--reverse", f"{'main' if how != 'dropped' else tip}..HEAD").split()
+    assert sorted(document["commits"]) == sorted(commits)  # type: ignore[call-overload]
+    assert here.git("rev-parse", "HEAD~2" if how == "dropped" else "HEAD~1") == tip
+    assert len(here.calls()) == (3 if how == "dropped" else 2)
+    assert_replays(here)
+
+
+def test_an_unfinished_merge_of_the_user_is_refused_by_name(tmp_path: Path) -> None:
+    here = make_project(tmp_path, TWO_TASKS, "open(task.lower(), 'w').write('agent')")
+    branch = run_plan(here, 3, "--max-iterations", "1")["branch"]
+    here.git("checkout", "-q", "main")
+    commit(here, "one", "main\n")
+    here.git("checkout", "-q", branch)
+    with pytest.raises(subprocess.CalledProcessError):
+        here.git("merge", "-q", "main")
+    done = here.bridle("resume", "--max-iterations", "9")
+    assert done.returncode == 2, done.stderr
+    assert f"a merge is in progress in {here.folder}" in done.stderr
+    (here.folder / "one").write_text("both\n")
+    here.git("commit", "-qam", "merged")
+    document, _ = resume(here, 0)
+    assert (here.folder / "one").read_text() == "both\n"
+    assert verdicts(document) == {"One": "done", "Two": "done"}
+
+
+KILLED = """
+if number == 1:
+    open("half", "w").write("agent\\n")
+    open("test.sh", "w").write("exit 0\\n")
+    os.system("git add half && git commit -q -m agent")
+    open(os.path.join(os.path.dirname(calls), "working"), "w").close()
+    time.sleep(600)
+open("one", "w").close()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_work_of_the_user_is_not_taken_for_that_of_an_interrupted_agent(tmp_path: Path, number: signal.Signals) -> None:
+    here = make_project(tmp_path, ONE, KILLED, app="app\n", **{"test.sh": "test -f one\n"})
+    with in_background(here, "run", "PLAN.md", "--json") as child:
+        wait_until((here.agent_folder / "working").exists)
+        child.send_signal(number)
+        child.wait(LIMIT_SECONDS)
+    wait_until(lambda: has_ended(here))
+    (here.folder / "app").write_text("app\nuser\n")
+    (here.folder / "notes").write_text("new\n")
+    document, said = resume(here, 0)
+    assert verdicts(document) == {"One": "done"}
+    assert "you changed app" in said
+    assert "you added notes" in said
+    assert (here.folder / "test.sh").read_text() == "test -f one\n", "the agent's change is reverted"
+    assert here.git("show", "--format=", "--name-only", "HEAD").split() == ["app", "half", "one"]
+    assert len(document["tasks"][0]["folded"]) == 1  # type: ignore[index]
+    assert here.git("status", "--porcelain") == "?? notes"
+    assert_replays(here)
+
+
+def test_a_commit_after_a_kill_is_the_users(tmp_path: Path) -> None:
+    here = make_project(tmp_path, ONE, KILLED, **{"test.sh": "test -f one\n"})
+    with in_background(here, "run", "PLAN.md", "--json") as child:
+        wait_until((here.agent_folder / "working").exists)
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait(LIMIT_SECONDS)
+    wait_until(lambda: has_ended(here))
+    here.git("checkout", "-q", "test.sh")
+    mine = commit(here, "mine", "user\n")
+    document, _ = resume(here, 0)
+    assert here.git("rev-parse", "HEAD^") == mine
+    assert here.git("show", "--format=", "--name-only", "HEAD") == "one"
+    assert verdicts(document) == {"One": "done"}
+    assert_replays(here)
