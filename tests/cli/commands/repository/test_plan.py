@@ -282,13 +282,10 @@ def test_the_cost_of_an_attempt_that_was_retried_counts(tmp_path: Path) -> None:
 
 
 def test_a_session_that_could_not_be_resumed_is_the_one_to_resume_next(tmp_path: Path) -> None:
-    asks = (
-        Script()
-        .listen()
-        .out(init("s-1"), result(session="s-1", structured_output={"questions": ["Which?"], "plan": ""}))
-    )
     fails = result("", "s-9", subtype="error_during_execution", is_error=True, errors=["No conversation found"])
-    agent = asks.on_start(2, Script().listen().out(init("s-9"), fails)).install(tmp_path / "bin", "claude")
+    asks = result(session="s-1", structured_output={"questions": ["Which?"], "plan": ""})
+    script = Script().on_start(2, Script().listen().out(init("s-9"), fails).exit(1)).listen().out(init("s-1"), asks)
+    agent = script.install(tmp_path / "bin", "claude")
     variables = os.environ | {"BRIDLE_CLAUDE": str(agent.path)}
     done = subprocess.run(
         [str(BRIDLE), "plan", "--json", "Rate limits"],
