@@ -389,3 +389,54 @@ def judge_costs(here: Project, document: dict[str, Any], seed: int) -> None:
                 paid[f"Task {number}"] += json.loads(line)["total_cost_usd"]
     assert {task["title"]: task["cost_usd"] for task in document["tasks"]} == pytest.approx(paid), seed
     assert document["cost_usd"] == pytest.approx(sum(paid.values())), seed
+
+
+def together(*titles: str) -> str:
+    """A plan whose tasks all add a line to one file."""
+    tasks = "".join(f"\n## {title}\nCheck: `test -f {title.lower()}`\n" for title in titles)
+    return f"# Together\n{tasks}"
+
+
+# An agent that merges its kept work by hand where it is told to, and else adds its line at the end.
+ADDS_ITS_LINE = """
+text = open("shared.txt").read()
+if task != "Apart" and task not in text.split():
+    open("shared.txt", "w").write(text + task + "\\n")
+"""
+
+
+def test_tasks_that_change_the_same_file_all_finish_within_their_tries(tmp_path: Path) -> None:
+    titles = ("One", "Two", "Three", "Four", "Five", "Six")
+    does = f"if 'could not be merged' not in prompt:\n    meet({', '.join(map(repr, titles))})\n"
+    here = make_project(
+        tmp_path, together(*titles), agent(MEETS, does, ADDS_ITS_LINE, WORKS), **{"shared.txt": "first\n"}
+    )
+    document = run_plan(here, 0, "--parallel", str(len(titles)), "--tries", "2")
+    assert set(verdicts(document).values()) == {"done"}
+    assert sorted(here.git("show", f"{document['branch']}:shared.txt").split()[1:]) == sorted(titles)
+    assert sorted(task["tries"] for task in document["tasks"]) == [0, 1, 1, 1, 1, 1]
+    assert document["iterations"] == 2 * len(titles) - 1
+    assert_replays(here)
+
+
+def test_other_tasks_work_on_while_a_rejected_one_has_its_turn(tmp_path: Path) -> None:
+    """The second try of a rejected task ends only once a task that starts after the conflict is at work, too."""
+    plan = together("One", "Two") + "\n## Apart\nCheck: `test -f apart`\n"
+    does = """
+    if task == "Apart":
+        meet("Apart")
+    elif "could not be merged" in prompt:
+        meet("Apart")
+    else:
+        meet("One", "Two")
+    """
+    here = make_project(
+        tmp_path,
+        plan,
+        agent(MEETS, does, ADDS_ITS_LINE, WORKS),
+        **{"shared.txt": "first\n"},
+    )
+    document = run_plan(here, 0, "--parallel", "2")
+    assert set(verdicts(document).values()) == {"done"}
+    assert document["iterations"] == 4
+    assert_replays(here)

@@ -20,6 +20,8 @@ PROCESS_ID = "bridle/loop"
 # Raise it when a text changes that the process writes into arguments or the receipt. A replay compares such texts only
 # in runs of the same wording; in others it compares what was decided. Runs of version 0.1.0 have none: 1.
 WORDING = 4
+# Since this one, tasks whose merge was rejected get turns, and summaries do not overlap.
+WORDING_OF_TURNS = 4
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,11 @@ class RunInputs:
     def has_current_wording(self) -> bool:
         """Return whether this version writes the same texts."""
         return self.wording == WORDING
+
+    @property
+    def has_turns(self) -> bool:
+        """Whether tasks that were rejected by the merge get a turn of their own, and summaries do not overlap."""
+        return self.wording >= WORDING_OF_TURNS
 
     @property
     def workspaces(self) -> tuple[Path, ...]:

@@ -1,12 +1,16 @@
 """The merge queue of parallel workers: one task at a time is merged, checked and landed, or rejected.
 
+A rejected task gets a turn: in its next iteration nothing else lands, so that tasks which change the same files all
+finish within their tries. One task at a time has a turn; the others work on, and land when it ends.
+
 A part of the loop's process: everything that touches the world is an effect.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from bridle.loop import effects
@@ -44,9 +48,64 @@ class Rejected:
 class MergeQueue:
     """Merges the work of all workers of a run, one task at a time."""
 
-    def __init__(self, workers: Workers, requests: EffectRequests) -> None:
+    def __init__(self, workers: Workers, requests: EffectRequests, *, has_turns: bool = True) -> None:
         self._workers, self._requests = workers, requests
         self._lock = asyncio.Lock()
+        self._has_turns = has_turns
+        self._waiting: list[str] = []
+        """The tasks that were rejected, in that order; each gets a turn."""
+        self._turn: str | None = None
+        """The task whose turn it is."""
+        self._holds_tip = False
+        """Whether nothing else lands until the turn ends."""
+
+    @property
+    def waiting(self) -> list[str]:
+        """The tasks that were rejected and wait for their turn; no iteration of theirs starts before."""
+        return [title for title in self._waiting if title != self.next_turn]
+
+    @property
+    def next_turn(self) -> str | None:
+        """The task whose turn is next; None during another's turn."""
+        return self._waiting[0] if self._waiting and self._turn is None else None
+
+    def give_turn(self, task: TaskState) -> None:
+        """Note that the next step of a rejected task is its turn."""
+        if task.title in self._waiting:
+            self._waiting.remove(task.title)
+            self._turn = task.title
+
+    async def begin_turn(self, task: TaskState) -> None:
+        """Hold the newest commit for a task whose turn it is: its work cannot be rejected once more for another's."""
+        if self._turn == task.title:
+            await self._lock.acquire()
+            self._holds_tip = True
+
+    def end_turn(self, task: TaskState) -> None:
+        """Let other tasks land again."""
+        if self._turn == task.title:
+            self._turn = None
+            if self._holds_tip:
+                self._holds_tip = False
+                self._lock.release()
+
+    def forget(self, task: TaskState) -> None:
+        """Take a task that needs no turn any more out of the queue."""
+        if task.title in self._waiting:
+            self._waiting.remove(task.title)
+
+    def is_waiting(self, task: TaskState) -> bool:
+        """Whether the task was rejected and waits for its turn."""
+        return task.title in self._waiting
+
+    @asynccontextmanager
+    async def _exclusive(self, task: TaskState) -> AsyncIterator[None]:
+        """Let no other task land until this block ends."""
+        if self._turn == task.title and self._holds_tip:
+            yield
+            return
+        async with self._lock:
+            yield
 
     async def prepare_copy(self, task: TaskState) -> str | None:
         """Bring the worker's copy to the newest commit, with the task's earlier work; return why that failed."""
@@ -67,7 +126,7 @@ class MergeQueue:
 
     async def is_up_to_date(self, task: TaskState) -> bool:
         """Whether the task's copy has the newest commit; if not, it is prepared again."""
-        async with self._lock:
+        async with self._exclusive(task):
             worker = self._workers.of(task)
             worker.is_ready = worker.head == self._workers.tip
             task.landed = self._workers.landed
@@ -83,7 +142,7 @@ class MergeQueue:
         self, task: TaskState, committed: CommitResult, args: CommitArgs, checks: Callable[[], tuple[Check, ...]]
     ) -> Landed | Rejected:
         """Merge a task's commit with the newest one; it lands only if its checks pass there."""
-        async with self._lock:
+        async with self._exclusive(task):
             required = checks()  # includes those of tasks that have landed while it waited
             is_checked = args.verdict != Verdict.UNVERIFIED
             merge = effects.MergeArgs(
@@ -122,14 +181,12 @@ class MergeQueue:
 
     def _conflicting(self, task: TaskState, merged: MergeResult) -> Rejected:
         """Let the next iteration start from the newest commit; `prepare_copy` notes where the task's work is."""
-        task.kept = merged.kept
-        self._workers.of(task).is_ready = False
+        self._line_up(task, merged)
         named = ", ".join(merged.conflicts)
         return Rejected(f"merge conflict with work that has landed since, in {named}", merged.tree or "")
 
     def _checks_failed(self, task: TaskState, merged: MergeResult, results: tuple[CheckResult, ...]) -> Rejected:
-        task.kept = merged.kept
-        self._workers.of(task).is_ready = False
+        self._line_up(task, merged)
         failing = [result.command for result in results if not result.passed]
         note = (
             "Your work passed its checks, and was then merged with work of other tasks that has landed since. Together"
@@ -137,6 +194,13 @@ class MergeQueue:
         )
         reason = f"checks failed after the merge with work that has landed since: {'; '.join(failing)}"
         return Rejected(reason, merged.tree or "", decisions.failure_text(results), results, note)
+
+    def _line_up(self, task: TaskState, merged: MergeResult) -> None:
+        """Keep the work of a rejected task for its turn."""
+        task.kept = merged.kept
+        self._workers.of(task).is_ready = False
+        if self._has_turns:
+            self._waiting.append(task.title)
 
 
 def setup_failure(failed: CheckResult) -> str:

@@ -24,7 +24,7 @@ from bridle.loop.process.required_checks import RequiredChecks
 from bridle.loop.process.task_state import ACCEPTED, FINAL, RunState, TaskState, Usage, Verdict
 from bridle.loop.process.user_changes import adopt_user_changes
 from bridle.loop.process.verdicts import Verdicts
-from bridle.loop.process.workers import Workers
+from bridle.loop.process.workers import Worker, Workers
 from bridle.loop.run_inputs import WORDING, RunInputs, wording_of
 
 # How much of a failing check's output goes into the next iteration's arguments; its log has all of it.
@@ -96,7 +96,7 @@ class Loop:
         )
         self._requests = EffectRequests(ctx, self._workers, self._inputs, self._time, self._adopt)
         self._checks = RequiredChecks(plan, self.state, self._workers)
-        self._merge_queue = MergeQueue(self._workers, self._requests)
+        self._merge_queue = MergeQueue(self._workers, self._requests, has_turns=self._inputs.has_turns)
         self._verdicts = Verdicts(
             self.state,
             self._workers,
@@ -108,6 +108,7 @@ class Loop:
         )
         self._questions = Questions(ctx, self.state)
         self._paused: Paused | None = None
+        self._is_summarizing = False
         ctx.report_state = self.receipt
 
     async def run(self) -> Receipt:
@@ -137,7 +138,7 @@ class Loop:
     def _start_steps(self) -> str | None:
         """Start a step for every idle worker that has a task; return the limit that forbids it."""
         for worker in self._workers.all:
-            task = self._workers.next_task(worker, self.state) if worker.step is None else None
+            task = self._next_task(worker) if worker.step is None else None
             if task is None or self._paused is not None:
                 continue
             limit = limit_checks.limit_reached(
@@ -145,9 +146,21 @@ class Loop:
             )
             if limit is not None:
                 return limit
+            self._merge_queue.give_turn(task)
             self._workers.assign(worker, task)
             worker.step = asyncio.create_task(self._step(task))
         return None
+
+    def _next_task(self, worker: Worker) -> TaskState | None:
+        """Return the next task of an idle worker: first one whose turn it is, since no other worker has it."""
+        title = self._merge_queue.next_turn
+        if title is not None and not self.state.tasks[title].is_open:
+            self._merge_queue.forget(self.state.tasks[title])
+            return self._next_task(worker)
+        has_work = worker.task is not None and self.state.tasks[worker.task].is_open
+        if title is not None and not has_work:
+            return self.state.tasks[title]
+        return self._workers.next_task(worker, self.state, waiting=self._merge_queue.waiting)
 
     async def _wait_for_step_or_answer(self) -> None:
         steps = [worker.step for worker in self._workers.busy if worker.step is not None]
@@ -164,7 +177,17 @@ class Loop:
             self._agents.limited.clear()
 
     async def _step(self, task: TaskState) -> None:
-        """Execute one step of a task: its checks before any work, or one iteration."""
+        """Execute one step of a task, in its turn if it has one."""
+        try:
+            await self._merge_queue.begin_turn(task)
+            await self._check_or_iterate(task)
+        finally:
+            self._merge_queue.end_turn(task)
+        if task.verdict in FINAL or self._merge_queue.is_waiting(task):
+            self._workers.release(task)  # the work of a rejected task is kept under a ref
+
+    async def _check_or_iterate(self, task: TaskState) -> None:
+        """Run the checks of a task before any work, or one iteration."""
         if self._workers.is_parallel:
             failed = await self._merge_queue.prepare_copy(task)
             if failed is not None:
@@ -178,8 +201,6 @@ class Loop:
                 await self._iterate(task, agent)
             else:
                 await self._wait_for_an_agent(task)
-        if task.verdict in FINAL:
-            self._workers.release(task)
 
     async def _was_satisfied(self, task: TaskState) -> bool:
         """Whether the task's own checks pass before any work; with `red_first` that is an error of the plan."""
@@ -231,16 +252,21 @@ class Loop:
             case _:
                 task.crashes = task.waits = 0
                 await self._verdicts.judge(task, work)
-        if number % self._settings.summarize_every == 0:
+        is_due = number % self._settings.summarize_every == 0
+        if is_due and not (self._is_summarizing and self._inputs.has_turns):
             await self._summarize(number)
 
     async def _summarize(self, number: int) -> None:
         """Summarize old progress; where no agent is available, that waits for the next time."""
         agent = self._agents.available(self._ctx.now)
-        if agent is not None:
-            args = effects.SummarizeArgs(iteration=number, agent=agent)
-            summarized = await self._requests.for_run(args, None)
-            self.state.overhead.add(Usage.of(summarized))
+        if agent is None:
+            return
+        self._is_summarizing = True
+        try:
+            summarized = await self._requests.for_run(effects.SummarizeArgs(iteration=number, agent=agent), None)
+        finally:
+            self._is_summarizing = False
+        self.state.overhead.add(Usage.of(summarized))
 
     async def _work(self, task: TaskState, agent: str) -> WorkResult:
         is_answered = task.answer is not None
@@ -299,12 +325,14 @@ class Loop:
             self._paused = Paused(effects.WHY_USAGE, reason)
             return
         task.reason = f"waiting for a usage limit until {until.isoformat()}"
+        self._merge_queue.end_turn(task)
         await self._ctx.sleep_until(until, label=f"usage limit: {task.title}")
         self._agents.clear_limits(until)
 
     async def _back_off(self, task: TaskState) -> None:
         wait = decisions.backoff_seconds(task.waits)
         task.waits += 1
+        self._merge_queue.end_turn(task)
         await self._ctx.sleep_until(self._ctx.now() + timedelta(seconds=wait), label=f"overloaded: {task.title}")
 
     async def _crashed(self, task: TaskState, work: WorkResult) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from bridle.loop.effect_results import CopyResult
@@ -53,12 +53,15 @@ class Workers:
         """The workers with a running step."""
         return [worker for worker in self.all if worker.step is not None]
 
-    def next_task(self, worker: Worker, state: RunState) -> TaskState | None:
-        """Return the task whose work is in the worker's copy if it is open, else the next that no worker has."""
+    def next_task(self, worker: Worker, state: RunState, *, waiting: Collection[str] = ()) -> TaskState | None:
+        """Return the task whose work is in the worker's copy if it is open, else the next that no worker has.
+
+        Tasks that are `waiting` for their turn are left out.
+        """
         if worker.task is not None and state.tasks[worker.task].is_open:
             return state.tasks[worker.task]
         taken = {other.task for other in self.all if other.task is not None} if self.is_parallel else set()
-        return decisions.next_task(state, taken=taken, worker=worker.number)
+        return decisions.next_task(state, taken=taken.union(waiting), worker=worker.number)
 
     def assign(self, worker: Worker, task: TaskState) -> None:
         if worker.task != task.title:
