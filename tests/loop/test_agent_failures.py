@@ -84,6 +84,14 @@ def test_an_exit_code_after_the_result(tmp_path: Path) -> None:
     assert "exit code 3" in document["tasks"][0]["reason"]
 
 
+def test_an_exit_code_after_a_result_without_structured_output(tmp_path: Path) -> None:
+    body = f"{MAKES_FILE}\ntry: end()\nexcept SystemExit: sys.exit(1)"
+    document, lines, _ = run(make_project(tmp_path, ONE_TASK, body), 0)
+    for text in (document["tasks"][0]["reason"], lines):
+        assert "no structured output" in text
+        assert "the agent ended with exit code 1 after its result" in text
+
+
 def test_a_denied_call_of_an_agent_that_did_nothing(tmp_path: Path) -> None:
     body = """
     show(type="result", subtype="success", is_error=False, result="no", num_turns=1, duration_ms=1,

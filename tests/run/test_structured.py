@@ -92,6 +92,17 @@ def test_an_agent_that_closes_its_input_after_a_wrong_answer_fails_for_the_answe
     assert "no structured output" in (done.finished.outcome.error or "")
 
 
+@pytest.mark.parametrize("ends", [Script().exit(1), Script().kill("SIGTERM")], ids=["exit code", "signal"])
+def test_an_agent_that_exits_with_an_error_after_a_wrong_answer_fails_for_both(tmp_path: Path, ends: Script) -> None:
+    agent = Script([*Script().listen().out(init(), result()).listen().steps, *ends.steps]).install(tmp_path / "bin")
+    outcome = run_agent(agent, tmp_path, json_schema=SCHEMA).finished.outcome
+    code = 1 if ends.steps[0][0] == "exit" else -15
+    assert outcome.error == (
+        f"there was no structured output, after 1 correction; the agent ended with exit code {code} after its result"
+    )
+    assert (outcome.category, outcome.exit_code) == (Category.PARSE, code)
+
+
 @pytest.mark.parametrize("schema", [{"type": "nothing"}, {"properties": 7}, {"pattern": "("}, {"$ref": "#/x"}])
 def test_a_schema_that_is_invalid_is_a_usage_error_and_nothing_is_started(tmp_path: Path, schema: Any) -> None:
     agent = conversation(GOOD).install(tmp_path / "bin")

@@ -23,7 +23,7 @@ from bridle.wire.events.encode import encode
 from bridle.wire.events.events import ControlRequest, Event, Result
 from bridle.wire.events.system import Init
 from bridle.wire.record.error_category import Category
-from bridle.wire.record.outcome import Ending, is_cut_short
+from bridle.wire.record.outcome import Ending, exit_after_result, is_cut_short
 from bridle.wire.record.record import Record
 from bridle.wire.record.recorder import Recorder
 
@@ -182,7 +182,7 @@ class Attempt:
                 self._reach(limit)
                 await child.stop(timeouts=LEAVING)
         if self.schema is not None and self.fault is None and self.record.failure is None and self.record.results:
-            self._check_schema(self.schema)
+            self._check_schema(self.schema, child.exit_code)
 
     def _is_stopped(self) -> bool:
         return self.limit is not None or self.fault is not None
@@ -266,7 +266,7 @@ class Attempt:
         self._is_stdin_open = False
         await child.close_stdin()
 
-    def _check_schema(self, schema: Schema) -> None:
+    def _check_schema(self, schema: Schema, exit_code: int | None) -> None:
         complaint = schema.complaint(self.record)
         if complaint is not None:
             times = "1 correction" if self.corrections == 1 else f"{self.corrections} corrections"
@@ -275,6 +275,9 @@ class Attempt:
             if self.record.permission_denials:  # probably the cause
                 self.fault += f"; permission was refused for {', '.join(sorted(set(self.record.denied_tools)))}"
                 self.fault_category = Category.PERMISSION if self.request.denials_fail else Category.PARSE
+            left_with = None if self.ended_by_us else exit_after_result(self.record, exit_code)
+            if left_with is not None:  # perhaps it could not go on to answer
+                self.fault += f"; {left_with}"
 
     async def _send_prompt(self, child: Child, text: str) -> None:
         await self._write(child, control_messages.user_message((Text(text=text),)))

@@ -11,7 +11,7 @@ from bridle.run.command import CLAUDE_LIKE, KEY_VARIABLE
 from bridle.run.locate import program_not_found
 from bridle.run.request import Request
 from bridle.wire.record.error_category import NO_DETAIL, Category
-from bridle.wire.record.outcome import Ending, Outcome, Rules
+from bridle.wire.record.outcome import Ending, Outcome, Rules, exit_after_result
 from bridle.wire.record.policy import Policy
 from bridle.wire.record.record import Record
 
@@ -45,9 +45,7 @@ def describe_end(record: Record, outcome: Outcome) -> str:
         return str(outcome.reason or outcome.error or NO_DETAIL)
     if not record.results:
         return NO_RESULT
-    if outcome.exit_code not in (0, None):
-        return f"the agent ended with exit code {outcome.exit_code} after its result"
-    return ""
+    return exit_after_result(record, outcome.exit_code) or ""
 
 
 def start_error(agent: str, error: ProcessError, failure: SpawnFailure) -> AgentError:

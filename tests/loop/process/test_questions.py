@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 
 from tests.loop.fixtures.fake_agent import make_project
+from tests.loop.fixtures.loop_commands import MAKES_FILE, ONE_TASK
 
 PLAN = "# T\n\n" + "\n".join(f"## {title}\nCheck: `test -f {title.lower()}`\n" for title in ("One", "Two", "Three"))
+OTHER = "10f6d3c2-0000-4000-8000-000000000002"
 ASKS = """
 if number == 1:
     end(structured_output={"summary": "", "done": False, "question": "Which colour?", "patterns": []})
@@ -44,6 +46,24 @@ def test_any_words_answer_it_and_they_reach_the_same_session(tmp_path: Path) -> 
     assert "blue, as the sky is" in last["prompt"]
     assert "--resume=10f6d3c2-0000-4000-8000-000000000001" in last["argv"]
     assert here.bridle("replay").returncode == 0
+
+
+def test_a_session_that_was_begun_instead_of_the_resumed_one_and_failed_is_not_resumed(tmp_path: Path) -> None:
+    fails = 'if number == 2: end("error_during_execution", True, "no", structured_output=asked("Which?"))'
+    asks = 'if number == 1: end(structured_output=asked("Which colour?"))'
+    asked = "asked = lambda question: answer | {'done': False, 'question': question}"
+    here = make_project(tmp_path, ONE_TASK, "\n".join((asked, fails, asks, MAKES_FILE)))
+    program = here.agent_folder / "claude"
+    program.write_text(program.read_text().replace("def show", f"if number == 2: session = {OTHER!r}\ndef show", 1))
+    done = here.bridle("run", "--json")
+    for answer in ("blue", "blue, as I said"):
+        effect = json.loads(done.stdout)["tasks"][0]["effect"]
+        assert here.bridle("answer", effect, answer).returncode == 0
+        done = here.bridle("resume", "--json")
+    assert done.returncode == 0, done.stderr
+    resumed = [[word for word in call["argv"] if word.startswith("--resume")] for call in here.calls()]
+    assert resumed == [[], ["--resume=10f6d3c2-0000-4000-8000-000000000001"], []]
+    assert "Asked was: Which?" in here.calls()[-1]["prompt"], "no session knows the question"
 
 
 def test_an_answer_can_go_on_at_once(tmp_path: Path) -> None:

@@ -850,6 +850,14 @@ ENDINGS: dict[str, tuple[list[Line | str | bytes], Ending, dict[str, Any]]] = {
         Ending(exit_code=-11),
         {"run_error": True, "run_error_reason": "the agent ended with exit code -11 after its result"},
     ),
+    "an exit code is said beside another failure": (
+        [init(), result("")],
+        Ending(exit_code=1),
+        {
+            "run_error_reason": "the agent ended with an empty result and no text;"
+            " the agent ended with exit code 1 after its result"
+        },
+    ),
     "a process that Bridle ended after a good result has succeeded": (
         [*GOOD],
         Ending(exit_code=-15, ended_by_us=True),

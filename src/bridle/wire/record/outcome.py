@@ -181,17 +181,23 @@ def _find_reason(
         return problem.error, None
     if record.failure is not None:
         return truncate_error(record.failure.text or NO_DETAIL), None
+    left_with = None if ending.ended_by_us else exit_after_result(record, ending.exit_code)
     if record.permission_denials and rules.denials_fail:
         refused = ", ".join(sorted(set(record.denied_tools)))
-        return f"permission was refused for {refused}", Category.PERMISSION
+        return "; ".join(filter(None, (f"permission was refused for {refused}", left_with))), Category.PERMISSION
     if not record.results:
         return _reason_without_result(ending, final_text)
     # A command that the program executes itself, such as a compaction, takes no turn and needs no text.
     if not (final_text.strip() or record.has_structured_output or record.num_turns == 0):
-        return "the agent ended with an empty result and no text", None
-    if ending.exit_code not in (0, None) and not ending.ended_by_us:
-        return f"the agent ended with exit code {ending.exit_code} after its result", Category.PROCESS
-    return None, None
+        return "; ".join(filter(None, ("the agent ended with an empty result and no text", left_with))), None
+    return (left_with, Category.PROCESS) if left_with is not None else (None, None)
+
+
+def exit_after_result(record: Record, exit_code: int | None) -> str | None:
+    """Say that an agent exited with an error after a result without one; None where it did not."""
+    if record.results and record.failure is None and exit_code not in (0, None):
+        return f"the agent ended with exit code {exit_code} after its result"
+    return None
 
 
 def _reason_without_result(ending: Ending, final_text: str) -> tuple[str | None, Category | None]:
