@@ -275,3 +275,25 @@ def test_a_folder_that_cannot_be_listed_is_named(tmp_path: Path) -> None:
     shutil.rmtree(run / "journal")
     assert "journal" in faults(audited(run))
     assert os.listdir(run / "tasks")
+
+
+def test_prompts_and_logs_are_compared_with_the_digests_in_the_result(tmp_path: Path) -> None:
+    new = NewRun(run_id="r", process_id="demo", entry=tmp_path / "p.py", has_inputs=False, inputs=None)
+    run = create_run(tmp_path / "runs", new, proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT)
+    with FileStore(run).write("test") as writer:
+        request = make_request(writer.new_id())
+        writer.request(request)
+        logs = {f"tasks/{request.effect_id}/{name}": run / "tasks" / request.effect_id / name for name in ("a", "b")}
+        for path in logs.values():
+            path.write_text("as it was", encoding="utf-8")
+        metadata = {layout.EVIDENCE: dict.fromkeys(logs, sha256(b"as it was"))}
+        writer.resolve(
+            request.effect_id, Posted("ok", value=1, started_at=MOMENT, finished_at=MOMENT, metadata=metadata)
+        )
+    assert audit(run).wrong == []
+    changed, removed = logs
+    logs[changed].write_text("as it is", encoding="utf-8")
+    logs[removed].unlink()
+    report = audit(run)
+    assert [finding.file for finding in report.wrong] == [changed]
+    assert [finding.file for finding in report.leftovers] == [removed]

@@ -1,0 +1,128 @@
+"""A cancelled effect has ended before the driver goes on; answers and locks of others are respected."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridle.engine import inbox
+from bridle.engine.drive.driver import DriveOptions, Driver
+from bridle.engine.drive.performer import Job
+from bridle.engine.hooks.run_hooks import Hooks
+from bridle.errors import LockHeld
+from bridle.journal.format.entries import OK, Posted
+from bridle.journal.stores.file_store import FileStore, LockedWriter
+from tests.engine.fixtures.driven_runs import DrivenRun, new_driven_run
+
+
+class Worker:
+    """A performer of the kind `work`: returns at once, or needs a moment to end when it is cancelled."""
+
+    may_repeat = True
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+        self.has_begun = asyncio.Event()
+
+    async def perform(self, job: Job) -> Posted:
+        if job.task.document["words"] == "quick":
+            await self.has_begun.wait()
+            return Posted(OK, value=1, started_at="x", finished_at="x")
+        try:
+            self.has_begun.set()
+            await asyncio.Event().wait()
+        finally:
+            for _ in range(100):
+                await asyncio.sleep(0)
+            self.events.append("ended")
+        raise AssertionError("it waits for ever")
+
+    async def clear(self, job: Job) -> None:
+        pass
+
+
+def driver(driven: DrivenRun, worker: Worker, **more: Any) -> Driver:
+    return Driver(
+        more.pop("open_store", lambda: FileStore(driven.run)),
+        driven.run,
+        Hooks(driven.folder, driven.environment, enabled=False),
+        DriveOptions(**more.pop("options", {})),
+        environment=driven.environment,
+        performers={"work": worker},
+        **more,
+    )
+
+
+def test_an_effect_that_the_process_cancels_has_ended_before_the_driver_goes_on(tmp_path: Path) -> None:
+    source = """
+async def process(inputs, ctx):
+    ctx.report_state = lambda: "cancelled" if slow.cancelled() else "begun"
+    slow = ctx.task(free, {"kind": "work", "words": "slow"})
+    await ctx.task(free, {"kind": "work", "words": "quick"})
+    slow.cancel()
+    await ctx.breakpoint({"question": "Go on?"})
+"""
+    driven = new_driven_run(tmp_path, source, has_git=False)
+
+    async def main() -> list[str]:
+        worker = Worker()
+        await driver(driven, worker, on_process_state=worker.events.append).drive()
+        return worker.events
+
+    events = asyncio.run(main())
+    assert events.index("ended") < events.index("cancelled")
+
+
+def test_a_driver_that_is_cancelled_ends_after_its_effects(tmp_path: Path) -> None:
+    source = "async def process(inputs, ctx): await ctx.task(free, {'kind': 'work', 'words': 'slow'})"
+    driven = new_driven_run(tmp_path, source, has_git=False)
+
+    async def main() -> list[str]:
+        worker = Worker()
+        driving = asyncio.create_task(driver(driven, worker).drive())
+        driving.add_done_callback(lambda _task: worker.events.append("driver ended"))
+        await worker.has_begun.wait()
+        driving.cancel()
+        await asyncio.wait([driving])
+        return worker.events
+
+    assert asyncio.run(main())[0] == "ended"
+
+
+class FasterUser(FileStore):
+    """A store whose user answers right before the driver does."""
+
+    def write(self, owner: str, *, wait_seconds: float = 10.0) -> LockedWriter:
+        store = FileStore(self.run)
+        for effect in store.state().pending if owner == inbox.OWNER else ():
+            inbox.answer(store, effect.effect_id, "no", by="user")
+        return super().write(owner, wait_seconds=wait_seconds)
+
+
+def test_the_answer_of_a_user_who_is_faster_than_the_policy_counts(tmp_path: Path) -> None:
+    source = "async def process(inputs, ctx): return await ctx.breakpoint({'question': 'Ship it?'})"
+    driven = new_driven_run(tmp_path, source, has_git=False)
+
+    async def main() -> str:
+        options = {"breakpoints": "approve"}
+        result = await driver(driven, Worker(), open_store=lambda: FasterUser(driven.run), options=options).drive()
+        return result.status
+
+    assert asyncio.run(main()) == "completed"
+    assert driven.output()["respondedBy"] == "user"
+
+
+def test_a_lock_without_a_note_of_its_holder_is_that_of_another_driver(tmp_path: Path) -> None:
+    driven = new_driven_run(tmp_path, "async def process(inputs, ctx): return 1", has_git=False)
+    fd = os.open(driven.run / "bridle-drive.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        with pytest.raises(LockHeld, match=r"another driver runs r1: .* is locked by an unknown process"):
+            driven.drive()
+    finally:
+        os.close(fd)
