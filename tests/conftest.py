@@ -46,6 +46,9 @@ settings.load_profile("bridle")
 # A shell starts what it puts into the background deaf to Ctrl-C, and the children of the tests would be deaf too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# The same with nohup; a handler of ours, so that the tests go on, and their children have the default.
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 
 @pytest.fixture(scope="session", autouse=True)

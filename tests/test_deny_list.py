@@ -250,7 +250,7 @@ def test_a_hook_the_quick_way_imports_hardly_anything(hook_type: str, tmp_path: 
 
 def test_the_dispatcher_imports_the_tables_and_nothing_else() -> None:
     imported = imported_by(CommandLine(("--version",), HEAVY))
-    own = {f"bridle.cli.{name}" for name in ("main", "command_table", "exit_codes")}
+    own = {f"bridle.cli.{name}" for name in ("main", "command_table", "exit_codes", "standard_streams")}
     assert imported == {"__future__", "bridle", "bridle.cli", *own}
 
 

@@ -49,6 +49,7 @@ def test_the_budget_file_has_exactly_the_fields_of_its_format(tmp_path: Path) ->
     [
         ({"total_cost_usd": 10.0, "max_cost_usd": 10.0}, "10.0000 of 10.0000 USD"),
         ({"total_cost_usd": 0.1, "iterations": 3, "max_iterations": 3}, "3 of 3 runs"),
+        ({"total_cost_usd": 0.1, "iterations": 1, "max_iterations": 1}, "1 of 1 run"),
     ],
 )
 def test_a_spent_budget_stops_the_next_run_before_it_starts(tmp_path: Path, spent: object, words: str) -> None:

@@ -1,6 +1,6 @@
 """The two installed programs: find the command, run it, report errors, return the exit code.
 
-Only `sys`, the command table and the exit codes are imported here. Everything else is imported when needed.
+Only `sys`, the command table, the exit codes and the standard streams are imported here, everything else when needed.
 
 A command's module has a name `command`: a click command, or a `LightCommand` for agents and hooks, which start it so
 often that importing click would be most of its work.
@@ -12,10 +12,12 @@ import sys
 
 from bridle.cli import command_table
 from bridle.cli.exit_codes import FAILED, INTERRUPTED, READER_GONE, USAGE
+from bridle.cli.standard_streams import prepare_streams
 
 
 def main() -> None:
     """Run the program `bridle`."""
+    prepare_streams()
     code = run(sys.argv[1:])
     if _is_machine_command(sys.argv[1:]):
         _exit_now(code)  # agents and hooks start these many times a minute
@@ -24,8 +26,7 @@ def main() -> None:
 
 def agent() -> None:
     """Run the program `bridle-agent`; it is started often, so without the dispatcher."""
-    if None in (sys.stdin, sys.stdout, sys.stderr):
-        _replace_closed_streams()
+    prepare_streams()
     from bridle.agent.main import main as run_agent
 
     _exit_now(_flush(run_agent(sys.argv[1:])))
@@ -33,8 +34,6 @@ def agent() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
-    if None in (sys.stdin, sys.stdout, sys.stderr):
-        _replace_closed_streams()
     _allow_any_encoding()
     return _flush(_run_guarded(arguments))
 
@@ -52,18 +51,6 @@ def _exit_now(code: int) -> None:
 
 def _is_machine_command(arguments: list[str]) -> bool:
     return any([command.name] == arguments[:1] for command in command_table.MACHINE_COMMANDS)
-
-
-def _replace_closed_streams() -> None:
-    """Replace streams that the caller closed, so that no file of ours gets their descriptors.
-
-    Reading stdin and writing stdout then fail instead of succeeding silently; stderr is discarded.
-    """
-    import os
-
-    sys.stdin = sys.stdin or os.fdopen(os.open(os.devnull, os.O_WRONLY))
-    sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
-    sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 
 def _allow_any_encoding() -> None:

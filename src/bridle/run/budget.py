@@ -38,7 +38,8 @@ class Budget:
         if self.max_cost_usd is not None and self.total_cost_usd >= self.max_cost_usd:
             return f"the budget is spent: {self.total_cost_usd:.4f} of {self.max_cost_usd:.4f} USD"
         if self.max_iterations is not None and self.iterations >= self.max_iterations:
-            return f"the budget is spent: {self.iterations} of {self.max_iterations} runs"
+            runs = "run" if self.max_iterations == 1 else "runs"
+            return f"the budget is spent: {self.iterations} of {self.max_iterations} {runs}"
         return None
 
 

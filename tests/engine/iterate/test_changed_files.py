@@ -90,3 +90,19 @@ def test_no_proof_is_given_for_an_end_that_was_changed(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"RUN_COMPLETED", b"RUN_completed"))
     for command in ("run:iterate", "run:status", "drive"):
         assert refused(run, path, command), command
+
+
+@pytest.mark.parametrize("is_removed", [False, True], ids=["changed", "removed"])
+@pytest.mark.parametrize("command", ["run:iterate", "drive"])
+def test_a_run_does_not_complete_with_a_changed_task(tmp_path: Path, command: str, *, is_removed: bool) -> None:
+    run = iterated(tmp_path, posts=1)
+    (first,) = FileReader(run).state().resolved
+    (last,) = FileReader(run).position().pending
+    assert run_bridle("task:post", run, last, "--status", "ok", "--value-inline", "1").returncode == 0
+    path = run / first.task_ref
+    path.unlink() if is_removed else change(path)
+    before = contents(run / "journal")
+    done = run_bridle(command, run)
+    assert (done.returncode, done.stdout, str(path) in done.stderr) == (1, "", True)
+    assert contents(run / "journal") == before
+    assert not (run / "state" / OUTPUT).exists()

@@ -10,6 +10,7 @@ import pytest
 
 from bridle.errors import JournalBroken
 from bridle.journal.format import folder_names, layout
+from bridle.journal.format.state import State
 from bridle.journal.stores import read_pack
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
@@ -141,3 +142,42 @@ def test_changed_inputs_and_a_changed_output_of_a_run_are_refused(tmp_path: Path
     reader = FileReader(run)
     with pytest.raises(JournalBroken, match=str(output)):
         reader.output(reader.state().ended)
+
+
+class SummaryReader(FileReader):
+    """A reader that must not need the full state."""
+
+    def state(self) -> State:
+        raise AssertionError("the full state was read")
+
+
+def test_a_summary_with_verified_results_needs_no_full_state(tmp_path: Path) -> None:
+    run = posted(tmp_path, {"said": ["r", "v", "l"], "too": [["r", 1], ["v", 2]]})
+    verified(run)
+    assert SummaryReader(run).verified_position().seq == FileReader(run).position().seq
+
+
+@pytest.mark.parametrize("is_removed", [False, True], ids=["changed", "removed"])
+@pytest.mark.parametrize("is_verified", [False, True], ids=["new", "verified before"])
+@pytest.mark.parametrize("name", VALUES)
+def test_a_summary_refuses_a_changed_result(tmp_path: Path, name: str, *, is_verified: bool, is_removed: bool) -> None:
+    run = posted(tmp_path, VALUES[name])
+    if is_verified:
+        verified(run)
+    path = run / layout.TASKS / "E2" / layout.RESULT_FILE
+    path.unlink() if is_removed else path.write_bytes(path.read_bytes().replace(b"ok", b"OK", 1))
+    with pytest.raises(JournalBroken, match=str(path)):
+        FileReader(run).verified_position()
+
+
+def test_a_summary_refuses_a_changed_result_that_is_newer_than_the_pack(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    verified(run)
+    pack = (run / PACK).read_bytes()
+    with FileStore(run).write("test") as writer:
+        writer.resolve("E2", ok("new"))
+    (run / PACK).write_bytes(pack)
+    path = run / layout.TASKS / "E2" / layout.RESULT_FILE
+    path.write_bytes(path.read_bytes().replace(b"new", b"NEW"))
+    with pytest.raises(JournalBroken, match=str(path)):
+        FileReader(run).verified_position()

@@ -141,6 +141,8 @@ def test_a_run_may_begin_within_its_bounds() -> None:
     ("limits", "elapsed", "said"),
     [
         (Limits(max_iterations=2), 0, "the limit of 2 iterations is reached"),
+        (Limits(max_iterations=1), 0, "the limit of 1 iteration is reached"),
+        (Limits(max_seconds=1), 1, "the time limit of 1 second is reached"),
         (Limits(max_seconds=60), 60, "the time limit of 60 seconds is reached"),
         (Limits(max_cost_usd=2), 0, "the cost limit is reached: 2.0000 of 2 USD spent"),
         (Limits(max_cost_usd=2.5), 0, "it would cost about 1.0000 USD"),

@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 # Users press one key at a time; text pasted by mistake is drained.
 _READ_BYTES = 1024
@@ -29,7 +29,10 @@ def keys(on_key: Callable[[str], None]) -> Iterator[bool]:
     loop = asyncio.get_running_loop()
 
     def read() -> None:
-        pressed = os.read(fd, _READ_BYTES)
+        try:
+            pressed = os.read(fd, _READ_BYTES)
+        except OSError:  # a terminal that was closed
+            pressed = b""
         if not pressed:  # the terminal is gone
             loop.remove_reader(fd)
         for key in pressed.decode("utf-8", "replace"):
@@ -41,7 +44,8 @@ def keys(on_key: Callable[[str], None]) -> Iterator[bool]:
         yield True
     finally:
         loop.remove_reader(fd)
-        termios.tcsetattr(fd, termios.TCSANOW, before)
+        with suppress(termios.error):  # the terminal is gone
+            termios.tcsetattr(fd, termios.TCSANOW, before)
 
 
 def _terminal() -> int | None:

@@ -112,7 +112,9 @@ async def until_signalled(work: Coroutine[Any, Any, T]) -> T | None:
         for running in asyncio.all_tasks() - {waiting} if task.cancelling() else {task}:
             running.cancel()
 
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # started by nohup: the end of the terminal is no reason
+        numbers.append(signal.SIGHUP)
     for number in numbers:
         loop.add_signal_handler(number, interrupt)
     try:

@@ -191,6 +191,9 @@ class Engine:
     def _completed(
         self, replay: Replay, writer: Writer, state: State, number: int, warnings: tuple[str, ...]
     ) -> Iteration:
+        # The end is the proof of everything before it, and a replay from the cache has read few of the files.
+        self._store.verify_tasks(state.effects.values())
+        self._store.verify_results(state.resolved)
         try:
             iteration_report.check_depth(replay.value)
             output_ref = writer.write_output(replay.value)

@@ -87,6 +87,17 @@ class TaskFiles:
             self._read_ref(blob)
         return TaskDocument(document)
 
+    def verify_task(self, effect: Effect) -> None:
+        """Raise JournalBroken if a task.json or a blob of it was changed; parse it only without a recorded digest."""
+        digest, path = effect.request.text(layout.TASK_DIGEST), self.path(effect.effect_id) / layout.TASK_FILE
+        if digest is None:
+            self.task(effect)
+            return
+        self._read_bytes(path, digest=digest)
+        inputs = effect.request.text("inputsRef")
+        for ref in [*blob_refs(effect), *([] if inputs is None else [inputs])]:
+            self._read_bytes(self._inside(ref), digest=documents.digest_in_name(ref))
+
     def result(self, effect: Effect) -> Result:
         """Return the result of a resolved effect from its files; raise JournalBroken if one was changed."""
         resolution = effect.resolution
@@ -116,12 +127,7 @@ class TaskFiles:
     def read(self, path: Path, *, digest: str | None = None) -> object:
         """Read JSON from a file of the run; raise JournalBroken if that fails or the SHA-256 is not this one."""
         try:
-            text = disk.read_bounded(path, FILE_LIMIT_BYTES)
-            if digest is not None and sha256(text) != digest:
-                raise self._unusable(path, "it was changed after it was written")
-            return codec.parse(text)
-        except DiskError as error:
-            raise self._unusable(path, error.message) from error
+            return codec.parse(self._read_bytes(path, digest=digest))
         except codec.BadText as error:
             raise self._unusable(path, str(error)) from error
 
@@ -146,6 +152,15 @@ class TaskFiles:
         make_durable(path.parent)
         disk.write_atomic(path, data)
         return f"{layout.TASKS}/{effect_id}/{name}"
+
+    def _read_bytes(self, path: Path, *, digest: str | None) -> bytes:
+        try:
+            text = disk.read_bounded(path, FILE_LIMIT_BYTES)
+        except DiskError as error:
+            raise self._unusable(path, error.message) from error
+        if digest is not None and sha256(text) != digest:
+            raise self._unusable(path, "it was changed after it was written")
+        return text
 
     def _read_ref(self, ref: str) -> object:
         return self.read(self._inside(ref), digest=documents.digest_in_name(ref))

@@ -169,6 +169,27 @@ class FileReader:
             self._set_verified(effect_id, stamp)
         return result
 
+    def verified_position(self) -> Position:
+        """Return the summary of the run's state after verifying the inputs and every result.
+
+        While every result has the stamp of a verified file, the full state is not read.
+        """
+        self.metadata()
+        view = View.of_position(self.place)
+        created = read_pack.read_first(self.place.pack, self.load)
+        if view.unpacked or created is None or not self._are_stamped(read_pack.read_stamps(self.place.pack)):
+            state = self.state()
+            self.inputs(state.created)
+            self.verify_results(state.resolved)
+            return state.position
+        self.inputs(created)
+        return view.position
+
+    def _are_stamped(self, known: dict[str, Stamp | None] | None) -> bool:
+        return known is not None and all(
+            stamp is not None and self._stamp(effect_id) == stamp for effect_id, stamp in known.items()
+        )
+
     def verify_results(self, effects: Iterable[Effect]) -> None:
         """Raise JournalBroken if a result of these effects was changed; read only files with a new stamp."""
         for effect in effects:
@@ -176,14 +197,18 @@ class FileReader:
             if stamp is None or self._stamps.get(effect.effect_id) != stamp:
                 self.result(effect)
 
+    def verify_tasks(self, effects: Iterable[Effect]) -> None:
+        """Raise JournalBroken if a task of these effects was changed; read all of them."""
+        for effect in effects:
+            self.tasks.verify_task(effect)
+
     def verify_files(self, state: State) -> None:
         """Raise JournalBroken if run.json, the inputs, a task, a result or the output was changed; read all of them."""
         self.metadata()
         self.inputs(state.created)
-        for effect in state.effects.values():
-            self.tasks.task(effect)
-            if effect.resolution is not None:
-                self.tasks.result(effect)
+        self.verify_tasks(state.effects.values())
+        for effect in state.resolved:
+            self.tasks.result(effect)
         if state.position.end == COMPLETED:
             self.output(state.ended)
 

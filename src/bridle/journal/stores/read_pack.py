@@ -26,6 +26,7 @@ FIRST_ENTRY_BYTES = 4 * 1024
 
 # The separator of an entry's fields and data; it does not occur in JSON on one line.
 _TAB = b"\t"
+_NEWLINE = ord("\n")
 
 # The errors that reading garbage may raise.
 _GARBAGE = (OSError, codec.BadText, JournalBroken, ValueError, TypeError, KeyError, IndexError, AttributeError)
@@ -120,6 +121,37 @@ def read_names(path: Path) -> dict[Name, Entry | None]:
         return dict(_named_entries([(codec.parse(fields), data) for fields, _, data in parts]))
     except _GARBAGE:
         return {}
+
+
+def read_stamps(path: Path) -> dict[str, write_pack.Stamp | None] | None:
+    """Return the stamp of each result, None if it was not verified yet; parse no entry.
+
+    None without a complete pack that has every entry.
+    """
+    try:
+        with open(path, "rb") as file:
+            text = file.read()
+        if _seal_of(text) is None or any(_places(text, b"l")):
+            return None
+        # The effect id is the fourth string of the line, after the tag, the entry's id and its time.
+        ids = [text[start : text.index(b"\n", start)].split(b'"', 8)[7].decode() for start in _places(text, b"r")]
+        stamps: dict[str, write_pack.Stamp | None] = dict.fromkeys(ids)
+        for start in _places(text, b"v"):
+            record = codec.parse(text[start : text.index(b"\n", start)])
+            stamps.update(record[1])  # type: ignore[index]  # its checksum is valid
+    except _GARBAGE:
+        return None
+    return stamps
+
+
+def _places(text: bytes, tag: bytes) -> Iterator[int]:
+    """Yield where the lines with this tag begin, after their checksums; splitting the pack takes far longer."""
+    begin = b'["' + tag + b'",'
+    start = text.find(begin)
+    while start != -1:
+        if start == write_pack.PREFIX_BYTES or text[start - write_pack.PREFIX_BYTES - 1] == _NEWLINE:
+            yield start
+        start = text.find(begin, start + 1)
 
 
 def _named_entries(lines: list[tuple[object, bytes]]) -> Iterator[tuple[Name, Entry | None]]:
@@ -264,19 +296,24 @@ def _take(record: list, data: bytes, packed: Packed, load: Load) -> None:  # typ
 
 def _sealed_texts(text: bytes, packed: Packed) -> list[bytes] | None:
     """Return all lines if the last one is a seal with their checksum, else None."""
-    head, _, last = text[:-1].rpartition(b"\n")
-    try:
-        seal = write_pack.seal_of(codec.parse(write_pack.text_of(last)))
-    except (codec.BadText, ValueError):
-        return None
-    crc = crc32(text[: len(head) + 1])
-    if not text.endswith(b"\n") or crc != seal.crc:
+    seal = _seal_of(text)
+    if seal is None:
         return None
     checkpoint_bytes = text.index(b"\n", seal.checkpoint) + 1 - seal.checkpoint
-    crc = crc32(last + b"\n", crc)
+    crc = crc32(text[text.rindex(b"\n", 0, -1) + 1 :], seal.crc)
     packed.seal = seal
     packed.end = End(size=len(text), crc=crc, checkpoint=seal.checkpoint, checkpoint_bytes=checkpoint_bytes)
     return [line[write_pack.PREFIX_BYTES :] for line in text[:-1].split(b"\n")]
+
+
+def _seal_of(text: bytes) -> Seal | None:
+    """Return the seal if the last line is one with the checksum of all lines before it."""
+    start = text.rfind(b"\n", 0, -1) + 1
+    try:
+        seal = write_pack.seal_of(codec.parse(write_pack.text_of(text[start:-1])))
+    except (codec.BadText, ValueError):
+        return None
+    return seal if text.endswith(b"\n") and crc32(memoryview(text)[:start]) == seal.crc else None
 
 
 def _whole_texts(text: bytes) -> list[bytes]:

@@ -104,6 +104,10 @@ class Store(Protocol):
         """Return the result of a resolved effect, verified; the caller must not modify it."""
         ...
 
+    def verify_tasks(self, effects: Iterable[Effect]) -> None:
+        """Raise JournalBroken if a task of these effects was changed."""
+        ...
+
     def verify_results(self, effects: Iterable[Effect]) -> None:
         """Raise JournalBroken if a result of these effects was changed."""
         ...

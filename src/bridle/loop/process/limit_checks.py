@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from bridle.loop.process.task_state import RunState
-from bridle.loop.settings.limits import Limits
+from bridle.loop.settings.limits import Limits, count_of
 
 # The next iteration is expected to cost as much as the most expensive of the last few.
 _HISTORY = 3
@@ -17,9 +17,9 @@ def limit_reached(limits: Limits, state: RunState, *, elapsed_seconds: float, ru
     Each of the `running` iterations is expected to cost as much as the next one.
     """
     if state.iterations >= limits.max_iterations:
-        return f"the limit of {limits.max_iterations} iterations is reached"
+        return f"the limit of {count_of(limits.max_iterations, 'iteration', 'iterations')} is reached"
     if elapsed_seconds >= limits.max_seconds:
-        return f"the time limit of {limits.max_seconds:g} seconds is reached"
+        return f"the time limit of {count_of(limits.max_seconds, 'second', 'seconds')} is reached"
     spent = state.usage.cost_usd
     if spent >= limits.max_cost_usd:
         return f"the cost limit is reached: {spent:.4f} of {limits.max_cost_usd:g} USD spent"

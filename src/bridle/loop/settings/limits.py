@@ -32,8 +32,8 @@ class Limits:
     def describe(self) -> str:
         """Describe the limits for the user, before the start."""
         return (
-            f"at most {_count(self.max_iterations, 'iteration', 'iterations')}, "
-            f"{_count(self.tries, 'try', 'tries')} a task, "
+            f"at most {count_of(self.max_iterations, 'iteration', 'iterations')}, "
+            f"{count_of(self.tries, 'try', 'tries')} a task, "
             f"{_time(self.max_seconds)}, {self.max_cost_usd:g} USD"
         )
 
@@ -42,9 +42,10 @@ def _time(seconds: float) -> str:
     """Format seconds in the largest unit that divides them."""
     for size, unit in ((3600, "hour"), (60, "minute")):
         if seconds >= size and seconds % size == 0:
-            return _count(int(seconds // size), unit, f"{unit}s")
-    return f"{seconds:g} {'second' if seconds == 1 else 'seconds'}"
+            return count_of(int(seconds // size), unit, f"{unit}s")
+    return count_of(seconds, "second", "seconds")
 
 
-def _count(number: int, singular: str, plural: str) -> str:
-    return f"{number} {singular if number == 1 else plural}"
+def count_of(number: float, singular: str, plural: str) -> str:
+    """Return a number with its noun in the singular or the plural."""
+    return f"{number if isinstance(number, int) else f'{number:g}'} {singular if number == 1 else plural}"

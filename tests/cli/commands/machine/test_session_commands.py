@@ -323,6 +323,8 @@ def test_an_inactive_session_is_bound_to_its_own_run_again(place: SessionFolder)
     assert (place.file().session.run_id, place.file().session.active) == ("r1", True)
     again = refusal(place.session("associate", "--run-id", "r1"))
     assert (again["error"], again["existingRunId"]) == ("RUN_ALREADY_ASSOCIATED", "r1")
+    assert "--force" not in again["remedy"]
+    assert "nothing to do" in again["remedy"]
 
 
 @pytest.mark.parametrize("end", ["RUN_COMPLETED", "RUN_FAILED", "RUN_HALTED"])

@@ -20,10 +20,7 @@ _AUTOMATIC = "node"
 
 def _run(args: Arguments) -> int:
     reader = FileReader(run_from_arguments(args))
-    state = reader.state()
-    reader.inputs(state.created)
-    reader.verify_results(state.resolved)
-    position = state.position
+    position = reader.verified_position()
     last = reader.load(position.seq, position.ulid) if position.seq else None
     proof = reader.metadata().completion_proof if position.state == COMPLETED else None
     if args.has("--json"):

@@ -32,7 +32,7 @@ def _run(args: Arguments) -> int:
 
     def change(file: SessionFile) -> Session:
         if file.session.run_id != run_id or file.session.active:
-            _check(path, file.session.run_id, runs, is_forced=args.has("--force"))
+            _check(path, file.session.run_id, run_id, runs, is_forced=args.has("--force"))
         if not os.path.isdir(runs / run_id):
             raise RunNotFound(f"run {run_id} not found in {runs}", remedy="Pass --runs-dir, or another id.")
         record(path, runs / run_id)
@@ -50,15 +50,20 @@ def _run(args: Arguments) -> int:
     return 0
 
 
-def _check(path: Path, other: str, runs: Path, *, is_forced: bool) -> None:
-    if other and not is_forced:
+def _check(path: Path, bound: str, run_id: str, runs: Path, *, is_forced: bool) -> None:
+    if bound and not is_forced:
+        is_own = bound == run_id
         raise RunAssociated(
-            f"Session already associated with run: {other}",
-            remedy="Pass --force to replace it, if that run has ended.",
-            payload={"existingRunId": other},
+            f"Session already associated with run: {bound}",
+            remedy=(
+                "It is active, and its stops are blocked for that run. There is nothing to do."
+                if is_own
+                else "Pass --force to replace it, if that run has ended."
+            ),
+            payload={"existingRunId": bound},
         )
-    if other:
-        refuse_running(run_of(path, other, runs))
+    if bound:
+        refuse_running(run_of(path, bound, runs))
 
 
 command = LightCommand("Bind an existing session to a run.", _run, options=_OPTIONS)
