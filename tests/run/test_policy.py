@@ -18,9 +18,10 @@ from bridle.run.policy import (
     start_error,
 )
 from bridle.run.request import Request
+from bridle.wire.record.kept_text import Chunk
 from bridle.wire.record.outcome import Ending, Rules, judge
 from bridle.wire.record.policy import Policy
-from bridle.wire.record.record import Chunk, Failure, Record
+from bridle.wire.record.record import Failure, Record
 
 
 def retried(record: Record, policy: Policy = Policy.HARNESS, **ending: Any) -> bool:

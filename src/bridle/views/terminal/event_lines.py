@@ -54,7 +54,6 @@ class EventPrinter:
     ) -> None:
         self._answer = answer
         self._on_hold = on_hold
-        self._texts: list[str] = []
         self._status = status
         self._price = price
         self._mask = mask
@@ -91,7 +90,7 @@ class EventPrinter:
 
     def finish(self, answer: str | None) -> None:
         """Print the answer, unless it was printed as it came; without one, the text that was held back."""
-        texts = "\n".join(self._texts)
+        texts = self._recorder.record.main_thread_text
         if answer is None:
             answer = texts if self._on_hold is not None else ""
         elif self._on_hold is None and answer.strip() in texts:
@@ -101,9 +100,8 @@ class EventPrinter:
 
     def start_again(self) -> None:
         """Drop the attempt so far: the agent crashed and is started again."""
-        if self._texts and self._on_hold is None:
+        if self._recorder.record.main_thread_text.strip() and self._on_hold is None:
             self._answer(DROPPED_TEXT)
-        self._texts.clear()
         self._recorder, self._tools, self._message_id = Recorder(), {}, None
         self._shown_percent, self._shown_usd = 0, 0.0
 
@@ -130,7 +128,6 @@ class EventPrinter:
                 self._status(self._clean(f"{indent}> {block.name} {summarize_call(block, self._clip)}"))
 
     def _text(self, text: str) -> None:
-        self._texts.append(text)
         if self._on_hold is not None:
             self._on_hold()
         else:

@@ -1,6 +1,6 @@
 """The record: facts folded from the events of one agent run, without a verdict.
 
-Memory grows with the text of the answer only, not with events, tools or bytes.
+Memory does not grow with the number of events or bytes: of very much text the beginning and the end are kept.
 The verdict on these facts is in outcome.py.
 """
 
@@ -16,15 +16,9 @@ from bridle.wire.events.events import Usage
 from bridle.wire.events.loose_json import JsonObject
 from bridle.wire.events.numbers import plausible
 from bridle.wire.record.denials import denied_tool
+from bridle.wire.record.kept_text import Chunk, KeptText
 
 MAIN = None  # the thread of the agent itself; a sub-agent's thread is the id of the tool call that started it
-
-
-class Chunk(msgspec.Struct, frozen=True):
-    """One text block of an answer, and its thread."""
-
-    text: str
-    thread: str | None = MAIN
 
 
 @dataclass(slots=True)
@@ -59,14 +53,14 @@ class Answer:
     """The last message of the main agent: text, stop reason, whether it asked the user."""
 
     message_id: str | None = None
-    texts: list[str] = field(default_factory=list)
+    kept: KeptText = field(default_factory=lambda: KeptText([]))
     stop_reason: str | None = None
     asked_user: bool = False
 
     @property
     def text(self) -> str:
         """The text of the message."""
-        return "\n".join(self.texts)
+        return "\n".join(chunk.text for chunk in self.kept.chunks)
 
 
 @dataclass(slots=True)

@@ -35,7 +35,8 @@ from bridle.wire.events.system import (
     TaskUpdated,
 )
 from bridle.wire.record.denials import denial_entries, denied_call
-from bridle.wire.record.record import MAIN, Answer, Chunk, Failure, Record, Tally
+from bridle.wire.record.kept_text import Chunk, KeptText
+from bridle.wire.record.record import MAIN, Answer, Failure, Record, Tally
 from bridle.wire.record.result_texts import failure_text, result_text
 
 SUB_AGENT_TOOLS = ("Task", "Agent")  # the tool's name in the list of tools, and in calls
@@ -61,6 +62,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.record = Record()
+        self._text = KeptText(self.record.chunks)
         self._results_with_init = 0
         self._notice: str | None = None
         self._denied: set[str] = set()
@@ -131,9 +133,10 @@ class Recorder:
             return
         for block in message.content:
             if type(block) is Text:
-                record.chunks.append(Chunk(block.text, thread))
+                chunk = Chunk(block.text, thread)
+                self._text.add(chunk)
                 if answer is not None:
-                    answer.texts.append(block.text)
+                    answer.kept.add(chunk)
             elif type(block) is ToolUse:
                 self._tool_use(block)
                 if answer is not None and block.name == ASK_TOOL:
