@@ -173,3 +173,18 @@ def test_a_submodule_with_changes_of_its_own_is_left_alone(tmp_path: Path) -> No
     assert (repo.folder / "a.txt").read_text() == "one\n"
     assert (repo.folder / "lib/a.txt").read_text() == "mine\n"
     assert os.path.exists(repo.folder / "lib/new")
+
+
+def test_a_commit_in_a_submodule_is_undone_and_stays_on_its_branch(tmp_path: Path) -> None:
+    lib, repo = make_repository(tmp_path / "lib"), make_repository(tmp_path / "r")
+    git(repo.folder, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(lib.folder), "lib")
+    commit_all(repo.folder)
+    first, taken = git(repo.folder / "lib", "rev-parse", "HEAD"), asyncio.run(snapshot.take(repo))
+    write(repo.folder, {"lib/a.txt": "agent\n"})
+    commit_all(repo.folder / "lib")
+    write(repo.folder, {"lib/new": "uncommitted"})
+    asyncio.run(restore(repo, taken))
+    assert git(repo.folder / "lib", "rev-parse", "HEAD") == first
+    assert git(repo.folder / "lib", "show", "main:a.txt") == "agent\n"
+    assert git(repo.folder, "status", "--porcelain", "--ignore-submodules=untracked") == ""
+    assert (repo.folder / "lib/new").exists()

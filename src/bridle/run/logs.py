@@ -9,6 +9,7 @@ NAME.meta.json   what was run and how it ended; see log_meta
 from __future__ import annotations
 
 import os
+import re
 from datetime import datetime
 from pathlib import Path
 
@@ -23,6 +24,9 @@ FOLDER = Path(".ralph") / "logs" / "claude"
 _EXCLUDED = (b".ralph/", b".a5c/")
 # Runs of one task that start in the same millisecond get a number; more of them are a mistake.
 _NAMES_TRIED = 1000
+_RUNS_PARENT = ".a5c"
+# Characters that mean something in a pattern.
+_SPECIAL = re.compile(rb"([][*?\\! #])")
 _GIT_FILE_LIMIT_BYTES = 1024 * 1024  # of .git/info/exclude, which is a short list of patterns
 
 
@@ -92,8 +96,11 @@ def private_folder(workspace: Path, below: Path) -> Path:
     return disk.make_private_folder(path)
 
 
-def exclude_from_git(workspace: Path) -> None:
-    """Add Bridle's folders to `.git/info/exclude`; the repository's .gitignore is never changed."""
+def exclude_from_git(workspace: Path, *, runs: Path | None = None) -> None:
+    """Add Bridle's folders to `.git/info/exclude`; the repository's .gitignore is never changed.
+
+    Also `runs`, a folder of runs that is elsewhere in the workspace: a rollback would undo its journals.
+    """
     git = find_common_folder(workspace)
     if git is None:
         return
@@ -104,8 +111,18 @@ def exclude_from_git(workspace: Path) -> None:
     except OSError as error:
         raise DiskError(f"{path} could not be written: {error.strerror}", payload=error.errno) from error
     content = disk.read_bounded(path, _GIT_FILE_LIMIT_BYTES) if mode is not None else b""
-    missing = [line + b"\n" for line in _EXCLUDED if line not in content.splitlines()]
+    known = content.splitlines()
+    missing = [line + b"\n" for line in (*_EXCLUDED, *_other_places(workspace, runs)) if line not in known]
     if not missing:
         return
     gap = b"" if not content or content.endswith(b"\n") else b"\n"
     disk.write_atomic(path, content + gap + b"".join(missing), mode=0o644 if mode is None else mode)
+
+
+def _other_places(workspace: Path, runs: Path | None) -> list[bytes]:
+    """Return patterns for folders of ours that are links, or that a link or a setting puts into the workspace."""
+    lines = [f"/{_RUNS_PARENT}".encode()] if (workspace / _RUNS_PARENT).is_symlink() else []
+    top, place = os.path.realpath(workspace), os.path.realpath(runs) if runs is not None else ""
+    if place.startswith(f"{top}/") and not place.startswith(f"{top}/{_RUNS_PARENT}/"):
+        lines.append(b"/" + _SPECIAL.sub(rb"\\\1", os.fsencode(os.path.relpath(place, top))) + b"/")
+    return lines

@@ -17,6 +17,8 @@ from bridle.workspace.add_files import NO_SHORTCUTS, add_all, read_marks, set_ma
 from bridle.workspace.git import Git
 from bridle.workspace.snapshot import Snapshot
 
+_REPOSITORY = "160000"
+
 
 async def restore(
     git: Git,
@@ -94,6 +96,13 @@ async def _restore_files(git: Git, own: Mapping[str, str], tree: str) -> None:
         await git.run(*forget, stdin=_lines(sorted(ignored)), variables=own)
     words = ("read-tree", "--reset", "-u", "--no-sparse-checkout", tree)
     await git.run(*await exact_bytes.flags(git), *NO_SHORTCUTS, *words, variables=own)
+    # A commit that an agent made in a submodule must not be in the next commit here. Its branch keeps it.
+    words = ("diff-files", "-z", "--raw", "--no-abbrev", "--ignore-submodules=dirty")
+    fields = await git.names(*NO_SHORTCUTS, *words, variables=own)
+    for facts, name in zip(fields[::2], fields[1::2], strict=True):
+        if facts.startswith(f":{_REPOSITORY} {_REPOSITORY} "):
+            nested = Git(git.folder / name, git.environment)
+            await nested.run("checkout", "--quiet", "--detach", facts.split()[2], accepts=(0, 1, 128))
 
 
 async def _keep_hidden(git: Git, own: Mapping[str, str], keep: Snapshot, is_kept: Callable[[str], bool]) -> None:

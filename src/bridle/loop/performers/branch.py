@@ -35,7 +35,7 @@ RECENT = 50
 
 async def prepare(_args: PrepareArgs, context: RunContext) -> PrepareResult:
     """Check out the run's branch, create it where needed, and record the baseline."""
-    exclude_from_git(context.workspace)
+    exclude_from_git(context.progress_folder, runs=context.run_folder.parent)
     git, branch = context.git, run_branch(context.run)
     if await git.branch() != branch:
         exists = await git.object(f"refs/heads/{branch}") is not None

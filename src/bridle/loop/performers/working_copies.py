@@ -74,7 +74,7 @@ async def _add(context: RunContext, head: str) -> None:
     path = await home.common_folder() / LOCK
     lock = await asyncio.to_thread(FileLock.hold, path, holder=f"run {context.run}", wait_seconds=LOCK_SECONDS)
     try:
-        exclude_from_git(context.progress_folder)
+        exclude_from_git(context.progress_folder, runs=context.run_folder.parent)
         await worktree.remove(home, Worktree(context.folder.name, context.folder, None))
         branch = run_branch(context.run) if context.worker is None else None
         if branch is not None and await home.object(f"refs/heads/{branch}") is None:
