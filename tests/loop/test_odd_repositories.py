@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -179,3 +180,178 @@ def test_files_that_may_not_be_read_are_left_alone_and_protected_ones_put_back(t
     assert (task["verdict"], task["undone"]) == ("done", ["check.sh"])
     assert here.git("show", "--name-only", "--format=", "HEAD") == "one"
     assert mine.stat().st_mode & 0o777 == 0
+
+
+# The rows of docs/repositories.md: the first task fails and is rolled back, the second one is committed.
+FAILS_THEN_DONE = "# T\n\n## One\nCheck: `test -f never`\n\n## Two\nCheck: `test -f two`\n"
+SPOILS = "open(task.lower(), 'w').close()\n"
+
+
+def run_both(here: Project, *options: str, **environment: str) -> dict[str, Any]:
+    done = here.bridle("run", "PLAN.md", "--json", "--tries", "1", *options, **environment)
+    document = receipt_of(done, 1)
+    assert verdicts(document) == {"One": "failed", "Two": "done"}
+    return document
+
+
+def committed(here: Project, commit: str = "HEAD") -> list[str]:
+    return here.git("show", "--name-only", "--format=", commit).split()
+
+
+def commit_all(here: Project) -> None:
+    here.git("add", "-A")
+    here.git("commit", "-q", "-m", "more")
+
+
+def test_a_submodule_keeps_its_own_changes_and_loses_the_commits_of_a_failed_task(tmp_path: Path) -> None:
+    commit = "import subprocess\nif task == 'One': subprocess.run('cd sub && echo agent > b && git add b"
+    commit += " && git -c user.name=a -c user.email=a commit -q -m agent', shell=True)\n"
+    here = make_project(tmp_path, FAILS_THEN_DONE, SPOILS + commit)
+    shell(
+        here,
+        "git init -q ../lib && cd ../lib && git config user.email a && git config user.name a && touch a && git add -A"
+        " && git commit -q -m a && cd ../repository && git -c protocol.file.allow=always submodule add -q ../lib sub"
+        " && git commit -q -m sub && git config submodule.recurse true && echo mine > sub/a",
+    )
+    run_both(here, "--allow-dirty")
+    assert committed(here) == ["two"]
+    assert (here.folder / "sub/a").read_text() == "mine\n"
+
+
+def test_large_files_are_committed_as_pointers_and_restored_whole(tmp_path: Path) -> None:
+    agent = SPOILS + "open('big.bin', 'w').write('agent' if task == 'One' else 'new')\n"
+    here = make_project(tmp_path, FAILS_THEN_DONE, agent, **{".gitattributes": "*.bin filter=lfs -text\n"})
+    here.git("config", "filter.lfs.clean", "sed 's/^/pointer to /'")
+    here.git("config", "filter.lfs.smudge", "sed 's/^pointer to //'")
+    here.git("config", "filter.lfs.required", "true")
+    (here.folder / "big.bin").write_text("whole")
+    commit_all(here)
+    (here.folder / "mine.bin").write_text("untracked")
+    document = run_both(here)
+    assert here.git("show", "HEAD:big.bin") == "pointer to new"
+    one = document["tasks"][0]
+    assert one["verdict"] == "failed"
+    (undone,) = here.git("for-each-ref", "--format=%(refname)", "refs/bridle/snapshots/*undone*").split()
+    assert here.git("show", f"{undone}:big.bin") == "agent"
+    assert here.git("show", f"{undone}:mine.bin") == "untracked"
+
+
+def test_a_sparse_checkout_stays_sparse_and_work_outside_of_it_is_committed(tmp_path: Path) -> None:
+    agent = SPOILS + "os.makedirs('out', exist_ok=True); open('out/new', 'w').write(task)\n"
+    here = make_project(tmp_path, FAILS_THEN_DONE, agent, **{"in/x": "x", "out/y": "y"})
+    here.git("sparse-checkout", "set", "in")
+    run_both(here)
+    assert committed(here) == ["out/new", "two"]
+    assert not (here.folder / "out/y").exists()
+    assert here.git("show", "HEAD:out/y") == "y"
+
+
+@pytest.mark.parametrize("attributes", ["* text=auto\n", "*.txt text eol=crlf\n", "*.txt ident\n"])
+def test_line_ends_are_committed_as_git_converts_them_and_restored_byte_for_byte(
+    tmp_path: Path, attributes: str
+) -> None:
+    agent = SPOILS + "if task == 'One':\n    open('a.txt', 'w').write('bad'); os.remove('mine.txt')\n"
+    agent += "else:\n    open('new.txt', 'w', newline='').write('x\\r\\n')\n"
+    here = make_project(tmp_path, FAILS_THEN_DONE, agent, **{".gitattributes": attributes})
+    odd = b"$Id: x $\r\nb\nc\r\n"
+    (here.folder / "a.txt").write_bytes(odd)
+    commit_all(here)
+    (here.folder / "mine.txt").write_bytes(odd)
+    run_both(here)
+    assert (here.folder / "a.txt").read_bytes() == odd
+    assert (here.folder / "mine.txt").read_bytes() == odd
+    assert committed(here) == ["new.txt", "two"]
+    shown = subprocess.run(["git", "show", "HEAD:new.txt"], cwd=here.folder, capture_output=True, check=True).stdout
+    assert shown == (b"x\n" if "text" in attributes.split() or "auto" in attributes else b"x\r\n")
+
+
+def test_a_file_that_a_filter_cannot_convert_is_no_end_of_the_run(tmp_path: Path) -> None:
+    agent = SPOILS + "open('a.bin', 'w').write(task)\n"
+    here = make_project(tmp_path, FAILS_THEN_DONE, agent, **{".gitattributes": "*.bin filter=broken\n"})
+    here.git("config", "filter.broken.clean", "false")
+    here.git("config", "filter.broken.required", "true")
+    document = run_both(here)
+    assert committed(here) == ["two"]
+    reported = {one["path"]: one["what"] for one in document["tasks"][1]["reported"]}
+    assert "git cannot add it" in reported["a.bin"]
+
+
+@pytest.mark.parametrize("kind", ["sha256", "shallow"])
+def test_other_kinds_of_repositories_are_like_any(tmp_path: Path, kind: str) -> None:
+    here = make_project(tmp_path, FAILS_THEN_DONE, SPOILS)
+    if kind == "sha256":
+        shell(here, "rm -rf .git; git init -q -b main --object-format=sha256; git config user.email a")
+        shell(here, "git config user.name a; git add -A; git commit -q -m a")
+    else:
+        shell(here, "git commit -q --allow-empty -m 2; cd ..; git clone -q --depth 1 file://$PWD/repository clone")
+        here = Project(tmp_path / "clone", here.agent_folder)
+    run_both(here)
+    assert committed(here) == ["two"]
+    assert_replays(here)
+
+
+def test_nested_repositories_are_named_and_left_alone(tmp_path: Path) -> None:
+    nested = "import subprocess\nsubprocess.run('for n in $(seq 20); do git init -q nested/$n; done; git init -q with"
+    nested += " && cd with && git -c user.name=a -c user.email=a commit -q --allow-empty -m a', shell=True)\n"
+    here = make_project(tmp_path, "# T\n\n## Two\nCheck: `test -f two`\n", SPOILS + nested)
+    (task,) = run_plan(here, 0)["tasks"]
+    assert committed(here) == ["two", "with"]
+    reported = {one["path"]: one["what"] for one in task["reported"]}
+    assert "nested git repository" in reported["with"]
+    assert "git cannot add it" in reported["nested/1"]
+    assert (here.folder / "nested/20/.git").exists()
+
+
+def test_a_large_untracked_file_is_kept_and_not_committed(tmp_path: Path) -> None:
+    here = make_project(tmp_path, FAILS_THEN_DONE, SPOILS + "if task == 'One': os.remove('large')\n")
+    (here.folder / "large").write_bytes(os.urandom(1024) * 8 * 1024)
+    before = (here.folder / "large").read_bytes()
+    run_both(here)
+    assert (here.folder / "large").read_bytes() == before
+    assert committed(here) == ["two"]
+
+
+def test_a_worktree_on_a_disk_that_is_not_mounted_is_not_forgotten(tmp_path: Path) -> None:
+    here = make_project(tmp_path, FAILS_THEN_DONE, SPOILS)
+    here.git("worktree", "add", "-q", "-b", "mine", str(tmp_path / "disk/tree"))
+    (tmp_path / "disk").rename(tmp_path / "unmounted")
+    run_both(here, "--worktree")
+    assert "disk/tree" in here.git("worktree", "list")
+
+
+@pytest.mark.parametrize("mark", ["--skip-worktree", "--assume-unchanged"])
+def test_marked_files_are_restored_with_their_marks(tmp_path: Path, mark: str) -> None:
+    agent = SPOILS + "if task == 'One': open('local.cfg', 'w').write('bad')\n"
+    here = make_project(tmp_path, FAILS_THEN_DONE, agent, **{"local.cfg": "shared\n"})
+    here.git("update-index", mark, "local.cfg")
+    (here.folder / "local.cfg").write_text("mine\n")
+    marks = here.git("ls-files", "-v", "local.cfg")
+    run_both(here)
+    assert (here.folder / "local.cfg").read_text() == "mine\n"
+    assert here.git("ls-files", "-v", "local.cfg") == marks
+
+
+def test_what_the_agents_own_ignore_rules_hid_is_in_no_later_commit(tmp_path: Path) -> None:
+    agent = SPOILS + "if task == 'One':\n    open('.gitignore', 'w').write('hidden/\\n')\n"
+    agent += "    os.mkdir('hidden'); open('hidden/x', 'w').write('work')\n"
+    here = make_project(tmp_path, FAILS_THEN_DONE, agent)
+    run_both(here)
+    assert committed(here) == ["two"]
+    assert not (here.folder / "hidden").exists()
+    (undone,) = here.git("for-each-ref", "--format=%(refname)", "refs/bridle/snapshots/*undone*").split()
+    assert here.git("show", f"{undone}:hidden/x") == "work"
+
+
+@pytest.mark.parametrize("how", ["a link into the repository", "a link to elsewhere", "a linked .a5c", "a variable"])
+def test_runs_that_are_elsewhere_are_no_work(tmp_path: Path, how: str) -> None:
+    here = make_project(tmp_path, FAILS_THEN_DONE, SPOILS)
+    place = tmp_path / "elsewhere" if "elsewhere" in how or how == "a linked .a5c" else here.folder / "var [1]/runs"
+    place.mkdir(parents=True)
+    if how == "a linked .a5c":
+        (here.folder / ".a5c").symlink_to(place)
+    elif how != "a variable":
+        (here.folder / ".a5c").mkdir()
+        (here.folder / ".a5c/runs").symlink_to(place)
+    run_both(here, **({"BABYSITTER_RUNS_DIR": str(place)} if how == "a variable" else {}))
+    assert committed(here) == ["two"]
+    assert here.git("status", "--porcelain") == ""

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from bridle.errors import GitError
+from bridle.workspace import exact_bytes
 from bridle.workspace.git import Git
 
 # Settings under which git compares the files themselves, without the shortcuts that a repository may configure.
@@ -52,7 +53,12 @@ async def add_all(git: Git, variables: Mapping[str, str], flags: Sequence[str] =
                 raise
             left_out.append(name)
         else:
-            return output or ("left out" if code or left_out else "")
+            git.left_out = ()
+            if code or left_out:
+                words = ("ls-files", "-z", "--others", "--modified", "--exclude-standard")
+                names = await git.names(*flags, *NO_SHORTCUTS, *words, variables=variables)
+                git.left_out = tuple(dict.fromkeys(name.rstrip("/") for name in names))
+            return output or "\n".join(git.left_out)
 
 
 async def read_marks(git: Git, variables: Mapping[str, str]) -> dict[str, str]:
@@ -84,4 +90,5 @@ async def set_marks(git: Git, variables: Mapping[str, str], marks: Mapping[str, 
 async def _update_marks(git: Git, variables: Mapping[str, str], flag: str, names: Sequence[str]) -> None:
     if names:
         stdin = b"".join(os.fsencode(name) + b"\0" for name in names)
-        await git.run(*NO_SHORTCUTS, "update-index", flag, "-z", "--stdin", stdin=stdin, variables=variables)
+        words = (*await exact_bytes.flags(git), *NO_SHORTCUTS, "update-index", flag, "-z", "--stdin")
+        await git.run(*words, stdin=stdin, variables=variables)

@@ -45,7 +45,7 @@ class ResumedMerge:
 async def plan(git: Git, base: str, theirs: str) -> PlannedMerge | Conflicts:
     """Merge `theirs`, the tree of the other working copy, whose changes began at the commit `base`."""
     async with snapshot.index_of_all(git) as variables:
-        ours = await git.text("write-tree", variables=variables)
+        ours = await git.text(*await exact_bytes.flags(git), "write-tree", variables=variables)
     head = await git.head()
     planned = PlannedMerge(head, ours, theirs)
     if ours != await git.text("rev-parse", f"{base}^{{tree}}"):  # else only the other side has changed anything
@@ -62,7 +62,7 @@ async def apply(git: Git, planned: PlannedMerge) -> bool:
     """Change the files; return False, without a change, where they are not those that the merge was planned for."""
     filters = await exact_bytes.flags(git)
     async with snapshot.index_of_all(git) as variables:
-        if await git.text("write-tree", variables=variables) != planned.ours:
+        if await git.text(*filters, "write-tree", variables=variables) != planned.ours:
             return False
         await git.run(*filters, "read-tree", "-m", "-u", planned.ours, planned.tree, variables=variables)
     return True

@@ -87,7 +87,7 @@ async def forget_converted(git: Git, variables: Mapping[str, str]) -> bool:
         converted = set(entries)
     if converted:
         stdin = "".join(f"{entries[name]}\0" for name in converted).encode("utf-8", "surrogateescape")
-        await git.run("update-index", "-z", "--index-info", stdin=stdin, variables=variables)
+        await git.run(*await flags(git), "update-index", "-z", "--index-info", stdin=stdin, variables=variables)
     return bool(converted)
 
 

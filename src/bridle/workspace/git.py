@@ -42,6 +42,8 @@ class Git:
         """Cached trees of indexes, by the digest of the index."""
         self.commits: dict[tuple[str, ...], str] = {}
         """Cached commits of snapshots, by their content."""
+        self.left_out: tuple[str, ...] = ()
+        """Files that git could not add at the last look, see `add_files`."""
         self.listings: dict[tuple[str, str, int | None], str] = {}
         """Cached output of `git log`, by its range."""
         self.unmarked: frozenset[bytes] = frozenset()

@@ -41,8 +41,9 @@ async def restore(
         if keep is not None:
             await _keep_hidden(git, own, keep, is_kept)
         await _restore_files(git, own, wanted.tree)
+        # A git that writes an index may compare files with it: only the last one may run filters, which can fail.
         words = ("read-tree", "--reset", "--no-sparse-checkout", wanted.index_tree)
-        await git.run(*NO_SHORTCUTS, *words, variables=own)
+        await git.run(*await exact_bytes.flags(git), *NO_SHORTCUTS, *words, variables=own)
         await set_marks(git, own, marks)
         await git.run(*NO_SHORTCUTS, "update-index", "-q", "--refresh", accepts=(0, 1, 128), variables=own)
         _replace_index(await git.index_path(), Path(own["GIT_INDEX_FILE"]))
@@ -69,17 +70,17 @@ async def stage(git: Git, tree: str) -> None:
 
 async def _restore_ignore_rules(git: Git, own: Mapping[str, str], tree: str) -> None:
     """Restore each .gitignore first: the rules say which files belong to the working copy."""
-    now = await git.text("write-tree", variables=own)
+    flags = await exact_bytes.flags(git)
+    now = await git.text(*flags, "write-tree", variables=own)
     words = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", now, tree)
     changed = await git.names(*words, "--", ":(top,glob)**/.gitignore")
     if not changed:
         return
-    flags = await exact_bytes.flags(git)
     listed = await git.names("ls-tree", "-r", "-z", "--full-tree", tree, "--", *changed)
     present = {line.partition("\t")[2] for line in listed}
     gone = [name for name in changed if name not in present]
     removed = (f"0 {'0' * len(tree)}\t{name}" for name in gone)
-    await git.run("update-index", "-z", "--index-info", stdin=_lines((*removed, *listed)), variables=own)
+    await git.run(*flags, "update-index", "-z", "--index-info", stdin=_lines((*removed, *listed)), variables=own)
     for name in gone:
         (git.folder / name).unlink(missing_ok=True)
     write = (*flags, "checkout-index", "--force", "-z", "--stdin")
@@ -88,14 +89,15 @@ async def _restore_ignore_rules(git: Git, own: Mapping[str, str], tree: str) -> 
 
 
 async def _restore_files(git: Git, own: Mapping[str, str], tree: str) -> None:
+    flags = [*await exact_bytes.flags(git), *NO_SHORTCUTS]
     # Files that are not in the private index are left alone; ignored ones may be there because rules had changed.
     ignored = set(await git.names("ls-files", "-z", "-c", "-i", "--exclude-standard", variables=own))
     if ignored:
         ignored -= set(await git.names("ls-tree", "-r", "-z", "--name-only", tree))
-        forget = (*NO_SHORTCUTS, "update-index", "--force-remove", "-z", "--stdin")
+        forget = (*flags, "update-index", "--force-remove", "-z", "--stdin")
         await git.run(*forget, stdin=_lines(sorted(ignored)), variables=own)
     words = ("read-tree", "--reset", "-u", "--no-sparse-checkout", tree)
-    await git.run(*await exact_bytes.flags(git), *NO_SHORTCUTS, *words, variables=own)
+    await git.run(*flags, *words, variables=own)
     # A commit that an agent made in a submodule must not be in the next commit here. Its branch keeps it.
     words = ("diff-files", "-z", "--raw", "--no-abbrev", "--ignore-submodules=dirty")
     fields = await git.names(*NO_SHORTCUTS, *words, variables=own)
@@ -107,7 +109,7 @@ async def _restore_files(git: Git, own: Mapping[str, str], tree: str) -> None:
 
 async def _keep_hidden(git: Git, own: Mapping[str, str], keep: Snapshot, is_kept: Callable[[str], bool]) -> None:
     """Add the files that ignore rules had hidden to the snapshot `keep`."""
-    now = await git.text("write-tree", variables=own)
+    now = await git.text(*await exact_bytes.flags(git), "write-tree", variables=own)
     words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--diff-filter=A", keep.tree, now)
     fields = await git.names(*words)
     added = [(facts.split(), name) for facts, name in zip(fields[::2], fields[1::2], strict=True) if is_kept(name)]

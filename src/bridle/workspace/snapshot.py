@@ -168,6 +168,8 @@ class _PrivateIndex:
         """The content to copy; None where it is written, or there is no index."""
         data = self._read[0] if self._read is not None else None
         self._data = data
+        self._flags: tuple[str, ...] = ()
+        """Those that it was filled with: a git that writes an index may compare files with it."""
         self._digest = _digest(data)
         """The key of its tree in the cache."""
         # An intent-to-add entry is in no tree, and git does not report adding it; version 2 has no such entries.
@@ -195,13 +197,14 @@ class _PrivateIndex:
         cached = self._git.trees.get(self._digest) if self._digest is not None else None
         if cached is not None:
             return cached
-        tree = await self._git.text("write-tree", variables=self.variables)
+        tree = await self._git.text(*self._flags, "write-tree", variables=self.variables)
         if self._digest is not None:
             _cache(self._git.trees, self._digest, tree)
         return tree
 
     async def fill(self, flags: Sequence[str]) -> None:
         """Add all files of the working copy."""
+        self._flags = tuple(flags)
         is_changed = False
         if self._digest is None or self._digest not in self._git.unmarked:
             has_marks = await clear_marks(self._git, self.variables)

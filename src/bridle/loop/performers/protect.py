@@ -32,6 +32,8 @@ TEST_FILES = 500
 # Files that no commit contains: enough to see which ones a check needs.
 SHOWN_NAMES = 20
 REPOSITORY = "160000"
+# The most files that are reported singly.
+SHOWN = 20
 # A line of `git status` about a submodule with changed (M) or new (U) files in it.
 _DIRTY_SUBMODULE = re.compile(r"1 .. S.(?:M.|.U) ")
 
@@ -65,7 +67,8 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
         undone = _noted(context, args, [Repair(path, reason, None) for path in untracked])
         tree = await work_tree(context)
         changes = await changes_since(context, last or start.work, tree, leave=start.untracked)
-    reported = [*await _tests(context, changes), *await _others(context, changes)]
+    left_out = [name for name in context.git.left_out if name not in start.untracked]
+    reported = [*await _tests(context, changes), *await _others(context, changes), *_report_left_out(left_out)]
     reported += [*missing, *(found.reports() if found is not None else ())]
     return ProtectResult(
         tree=tree,
@@ -181,6 +184,13 @@ async def _submodules(context: RunContext) -> list[FileReport]:
         FileReport(name, "files of this submodule were changed: checks see that, but no commit contains it")
         for name in dirty
     ]
+
+
+def _report_left_out(names: Sequence[str]) -> list[FileReport]:
+    """Report files that git cannot add: unreadable, not convertible, or in a repository without a commit."""
+    what = "git cannot add it: checks see it, but the commit does not contain it"
+    more = [FileReport(".", f"git cannot add {len(names) - SHOWN} more files")] if len(names) > SHOWN else []
+    return [*(FileReport(name, what) for name in names[:SHOWN]), *more]
 
 
 async def _tests(context: RunContext, changes: Sequence[Change]) -> list[FileReport]:
