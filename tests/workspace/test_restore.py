@@ -188,3 +188,16 @@ def test_a_commit_in_a_submodule_is_undone_and_stays_on_its_branch(tmp_path: Pat
     assert git(repo.folder / "lib", "show", "main:a.txt") == "agent\n"
     assert git(repo.folder, "status", "--porcelain", "--ignore-submodules=untracked") == ""
     assert (repo.folder / "lib/new").exists()
+
+
+def test_a_split_index_is_like_any(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r")
+    git(repo.folder, "config", "core.splitIndex", "true")
+    git(repo.folder, "update-index", "--split-index")
+    write(repo.folder, {"sub/b.txt": "mine\n"})
+    before = read_tree(repo.folder)
+    taken = asyncio.run(snapshot.take(repo))
+    write(repo.folder, {"sub/b.txt": "bad\n", "new": "n"})
+    asyncio.run(restore(repo, taken))
+    assert read_tree(repo.folder) == before
+    assert git(repo.folder, "status", "--porcelain") == " M sub/b.txt\n"

@@ -18,6 +18,8 @@ from bridle.workspace.git import Git
 FOLDER = "bridle-exact"
 _ATTRIBUTES = b"* -text !crlf !eol !ident !filter !working-tree-encoding\n"
 _CONVERTING = frozenset({"text", "crlf", "eol", "ident", "filter", "working-tree-encoding"})
+# A split index has a part of it in the git folder.
+_PLAIN = ("-c", "core.autocrlf=false", "-c", "core.splitIndex=false", "-c", "index.sparse=false")
 _SYSTEM_ATTRIBUTES = "/etc/gitattributes"
 # Settings that an included file may have: a path from our folder would lead elsewhere.
 _REPEATED = ("core.excludesfile", "core.filemode", "core.symlinks", "core.ignorecase", "core.bigfilethreshold")
@@ -47,7 +49,7 @@ async def flags(git: Git) -> list[str]:
         raise DiskError(f"cannot write {folder}: {error.strerror}", payload=error.errno) from error
     settings = await git.settings()
     repeated = [word for name in _REPEATED if name in settings for word in ("-c", f"{name}={settings[name]}")]
-    return [f"--git-dir={folder}", f"--work-tree={os.path.abspath(git.folder)}", "-c", "core.autocrlf=false", *repeated]
+    return [f"--git-dir={folder}", f"--work-tree={os.path.abspath(git.folder)}", *_PLAIN, *repeated]
 
 
 async def may_convert(git: Git, index: bytes | None) -> bool:

@@ -19,7 +19,7 @@ from bridle.errors import GitError
 from bridle.ground import clock, disk, ids
 from bridle.ground.descendants import census
 from bridle.workspace import exact_bytes, read_git_files, ref_lock
-from bridle.workspace.add_files import add_all, clear_marks
+from bridle.workspace.add_files import NO_SHORTCUTS, add_all, clear_marks
 from bridle.workspace.git import FALLBACK_ADDRESS, FALLBACK_NAME, Git, check_branch
 
 K = TypeVar("K")
@@ -205,6 +205,8 @@ class _PrivateIndex:
     async def fill(self, flags: Sequence[str]) -> None:
         """Add all files of the working copy."""
         self._flags = tuple(flags)
+        if self._data is not None and b"link" in self._data:  # the extension of a split index, or a name
+            await self._git.run(*NO_SHORTCUTS, "update-index", "--no-split-index", variables=self.variables)
         is_changed = False
         if self._digest is None or self._digest not in self._git.unmarked:
             has_marks = await clear_marks(self._git, self.variables)
