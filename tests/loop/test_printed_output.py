@@ -88,6 +88,7 @@ def _same(text: str) -> str:
     text = re.sub(r"\b[0-9a-f]{10}\b", "COMMIT", text)
     text = re.sub(r"\b01[0-9A-Z]{24}\b", "ID", text)
     text = re.sub(r"\bbridle/01[0-9a-z]{24}\b", "BRANCH", text)
+    text = re.sub(r"refs/bridle/snapshots/\S+", "REF", text)
     text = re.sub(r"(until|resets) \w{3} \d\d \w{3} \d\d:\d\d:\d\d \S+", r"\1 THEN", text)
     return re.sub(r"\[\d+/\d+\] ", "[", text)
 
@@ -146,6 +147,7 @@ def test_an_agent_that_lies_is_found_out_by_the_checks(rough: Seen) -> None:
         *("[Liar: iteration 2 (bridle-agent)", *once),
         *("[Liar: iteration 3 (bridle-agent)", *once),
         "reverted: the same failure 3 times without a new change: 1 of 3 checks failed: test -f liar",
+        "kept as REF",
     ]
     assert rough.receipt("Liar") == [
         "✗ Liar stuck 3 iterations 0.0300 USD",
@@ -167,13 +169,15 @@ def test_an_agent_that_loops_without_a_change_is_stopped(rough: Seen) -> None:
         "finished: I did Looper (0.0100 USD, N s)",
         "check failed (1): test -f looper (N s)",
     ]
-    assert rough.lines("Looper")[-2:] == [
+    assert rough.lines("Looper")[-3:] == [
         "finished: I did Looper (0.0100 USD, N s, no changes)",
         "reverted: the same failure 3 times without a new change: the agent changed nothing",
+        "kept as REF",
     ]
-    [head, why, check] = rough.receipt("Looper")
+    [head, *why, check] = rough.receipt("Looper")
     assert re.fullmatch(r"✗ Looper stuck [34] iterations 0.0[34]00 USD", head)
-    assert why == "the same failure 3 times without a new change: the agent changed nothing"
+    reason = "the same failure 3 times without a new change: the agent changed nothing; its work is kept as REF"
+    assert " ".join(why) == reason
     assert check == "✗ test -f looper (exit code 1)"
     assert not (rough.here.folder / "wrong").exists()
 
@@ -231,10 +235,11 @@ def test_an_agent_that_hangs_is_ended_twice_and_its_work_reverted(rough: Seen) -
         *("[Hanger: iteration 1 (bridle-agent)", f"agent crashed: {ended} (0.0000 USD, N s)"),
         *("[Hanger: iteration 2 (bridle-agent)", f"agent crashed: {ended} (0.0000 USD, N s)"),
         f"reverted: the agent crashed 2 times: {ended}",
+        "kept as REF",
     ]
     shown = rough.receipt("Hanger")
     assert shown[0] == "✗ Hanger failed 2 iterations 0.0000 USD"
-    assert shown[1] == f"the agent crashed 2 times: {ended}"
+    assert " ".join(shown[1:]).startswith(f"the agent crashed 2 times: {ended}; its work is kept as REF")
     assert not (rough.here.folder / "half").exists()
 
 
@@ -246,6 +251,7 @@ def test_an_agent_that_breaks_another_tasks_check_is_reported_and_its_work_rever
         "check of 'Honest' failed (1): test -f honest (N s)",
         "checks of other tasks passed: 3 (N s)",
         "reverted: it broke the checks of Honest",
+        "kept as REF",
         "[Breaker: iteration 2 (bridle-agent)",
         "reports done: I did Breaker (0.0100 USD, N s)",
         "check passed: test -f breaker (N s)",

@@ -187,3 +187,24 @@ def test_a_commit_after_a_kill_is_the_users(tmp_path: Path) -> None:
     assert here.git("show", "--format=", "--name-only", "HEAD") == "one"
     assert verdicts(document) == {"One": "done"}
     assert_replays(here)
+
+
+def test_a_commit_of_the_user_during_a_parallel_run_stays_on_its_branch(tmp_path: Path) -> None:
+    """The agent of one task waits until the other has landed, and then commits where the user would."""
+    agent = """
+    if task == "Two":
+        top = os.environ["BRIDLE_REPOSITORY"]
+        copies = [entry.path for entry in os.scandir(top + "/.ralph/worktrees") if entry.is_dir()]
+        own = min(copies, key=len)
+        while not os.path.exists(own + "/one"): time.sleep(0.05)
+        open(own + "/mine", "w").write("user")
+        os.system(f"git -C {own} add mine && git -C {own} commit -qm user")
+    open(task.lower(), "w").close()
+    """
+    plan = "# Two\n\n## One\nCheck: `test -f one`\n\n## Two\nCheck: `test -f two`\n"
+    here = make_project(tmp_path, plan, agent)
+    document = run_plan(here, 0, "--parallel", "2")
+    assert verdicts(document) == {"One": "done", "Two": "done"}
+    assert here.git("log", "--format=%s", f"main..{document['branch']}").splitlines() == ["Two", "user", "One"]
+    assert here.git("show", "--format=", "--name-only", document["branch"]) == "two"
+    assert_replays(here)

@@ -285,10 +285,14 @@ class MergeResult(PrepareCopyResult, frozen=True, kw_only=True):
 
 
 class LandResult(Result, frozen=True, kw_only=True):
-    """The branch of the run, now at this commit."""
+    """The branch of the run, now at this commit; or the commits that the user has added to it since."""
+
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"clock", "newer"})
 
     commit: str = ""
     branch: str = ""
+    newer: str | None = None
+    """The newest commit of the branch, where the user has added commits to it: nothing has landed."""
 
 
 class SummarizeResult(Result, frozen=True, kw_only=True):

@@ -128,7 +128,7 @@ def test_commits_restored_files_and_reverted_work_are_shown() -> None:
         finished(effects.PROTECT, {}, undone),
         finished(effects.COMMIT, {}, {"commit": "1a2b3c4d5e6f7890", "folded": ["x", "y"]}),
         finished(effects.COMMIT, {}, {"refused": "no"}),
-        finished(effects.ROLLBACK, {"why": "it broke 'Prices'"}, {}),
+        finished(effects.ROLLBACK, {"why": "it broke 'Prices'"}, {"kept": "run-undone-1"}),
     )
     assert lines == [
         "      restored tests/a.py: a check names it",
@@ -136,6 +136,7 @@ def test_commits_restored_files_and_reverted_work_are_shown() -> None:
         "      squashed 2 commits made by the agent",
         "      commit rejected: no",
         "      reverted: it broke 'Prices'",
+        "      kept as refs/bridle/snapshots/run-undone-1",
     ]
 
 

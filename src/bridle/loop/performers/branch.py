@@ -15,7 +15,7 @@ from bridle.loop.performers import pre_hooks
 from bridle.loop.process.task_state import Verdict
 from bridle.loop.protection import baseline
 from bridle.loop.protection.newly_ignored import is_generated
-from bridle.loop.working_copy.refs import run_branch
+from bridle.loop.working_copy.refs import KEPT, run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.logs import exclude_from_git
 from bridle.workspace import snapshot
@@ -104,9 +104,20 @@ async def keep_branch(context: RunContext, *, head: str | None = None) -> bool:
             await git.run("symbolic-ref", "HEAD", f"refs/heads/{branch}")
     if head is not None and not await _is_above(git, head):
         # The agent has reverted or rewritten commits of tasks that are done.
+        now = await git.head()
+        if now is not None and not await is_ancestor(git, now, head):
+            ref = await keep_moved(context, now)
+            context.say(f"{branch} was rewritten while an agent worked, and was restored; its commit is kept as {ref}")
         await git.run("update-ref", "-m", "bridle: an agent had moved it", f"refs/heads/{branch}", head)
         return True
     return has_left
+
+
+async def keep_moved(context: RunContext, commit: str) -> str:
+    """Keep a commit that the run's branch is moved away from under a ref; return the ref."""
+    ref = f"{KEPT}{context.run.lower()}/moved-{commit}"
+    await context.git.run("update-ref", ref, commit)
+    return ref
 
 
 async def _is_below(git: Git, head: str) -> bool:

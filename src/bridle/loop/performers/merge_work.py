@@ -14,11 +14,12 @@ from bridle.loop.checks.fixed_tree import work_tree
 from bridle.loop.checks.setup_commands import ensure_setup
 from bridle.loop.effect_results import LandResult, MergeResult, PrepareCopyResult, SaveWorkResult
 from bridle.loop.effects import LandArgs, MergeArgs, PrepareCopyArgs, SaveWorkArgs
-from bridle.loop.performers.branch import commit_message, keep_branch
-from bridle.loop.working_copy.refs import KEPT, kept_ref, run_branch
+from bridle.loop.performers.branch import commit_message, keep_branch, keep_moved
+from bridle.loop.working_copy.refs import kept_ref, run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import check_out
 from bridle.workspace import snapshot
+from bridle.workspace.commit import is_ancestor
 from bridle.workspace.git import Git
 from bridle.workspace.merge import Conflicts, merged_tree
 
@@ -83,9 +84,14 @@ async def land(args: LandArgs, context: RunContext) -> LandResult:
     """Move the run's branch and the files of its own copy; anything else found there is saved first."""
     git, branch = context.git, run_branch(context.run)
     now = await git.object(f"refs/heads/{branch}")
+    is_newer = (
+        now is not None and await is_ancestor(git, args.tip, now) and not await is_ancestor(git, now, args.commit)
+    )
+    if is_newer:
+        context.say(f"{branch} has new commits, which are not of this run; {args.task!r} is merged with them")
+        return LandResult(branch=branch, newer=now)
     if now is not None and now not in (args.commit, args.tip):
-        ref = f"{KEPT}{context.run.lower()}/moved-{now}"
-        await git.run("update-ref", ref, now)
+        ref = await keep_moved(context, now)
         context.say(f"the branch {branch} had been moved by another program; its commit is kept as {ref}")
     await keep_branch(context, head=args.tip)
     if now is not None and now == args.tip and await _has_foreign_changes(git, now, args.commit):

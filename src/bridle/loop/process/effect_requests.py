@@ -136,8 +136,8 @@ class EffectRequests:
     async def undo_work(self, task: TaskState) -> None:
         """Restore the state from before a task that is given up; its reason names the ref that keeps the work."""
         kept = await self.roll_back(task, task.first_snapshot, task.reason)
-        task.outside, task.has_work = [], False
-        if kept:
+        has_work, task.has_work, task.outside = task.has_work, False, []
+        if kept and has_work:
             task.reason += f"; its work is kept as {kept}"
 
     async def roll_back(self, task: TaskState, snapshot: str | None, why: str) -> str:

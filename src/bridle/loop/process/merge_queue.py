@@ -143,41 +143,51 @@ class MergeQueue:
     ) -> Landed | Rejected:
         """Merge a task's commit with the newest one; it lands only if its checks pass there."""
         async with self._exclusive(task):
-            required = checks()  # includes those of tasks that have landed while it waited
-            is_checked = args.verdict != Verdict.UNVERIFIED
-            merge = effects.MergeArgs(
-                task=args.task,
-                iteration=args.iteration,
-                verdict=args.verdict,
-                cost_usd=args.cost_usd,
-                known_cost_usd=args.known_cost_usd,
-                checks=len(required) if is_checked else 0,
-                commit=committed.commit or self._workers.of(task).head,
-                tip=self._workers.tip,
-            )
-            merged = await self._requests.for_task(task, merge, f"{task.title}: merge")
-            if merged.conflicts:
-                return self._conflicting(task, merged)
-            results: tuple[CheckResult, ...] = ()
-            if is_checked and not _was_checked(task, required, merged, args.tree):
-                results = await self._check(task, required, merged)
-                if not all(result.passed for result in results):
-                    return self._checks_failed(task, merged, results)
-            if merged.commit:
-                await self._land(task, merged.commit)
-            task.landed = self._workers.landed
-            return Landed(merged.commit, results)
+            while True:
+                merged = await self._merge(task, committed, args, checks())  # also of tasks that landed while it waited
+                if merged is not None:
+                    return merged
+
+    async def _merge(
+        self, task: TaskState, committed: CommitResult, args: CommitArgs, required: tuple[Check, ...]
+    ) -> Landed | Rejected | None:
+        """Merge a task's commit with the newest one; return None where the user has added commits since."""
+        is_checked = args.verdict != Verdict.UNVERIFIED
+        merge = effects.MergeArgs(
+            task=args.task,
+            iteration=args.iteration,
+            verdict=args.verdict,
+            cost_usd=args.cost_usd,
+            known_cost_usd=args.known_cost_usd,
+            checks=len(required) if is_checked else 0,
+            commit=committed.commit or self._workers.of(task).head,
+            tip=self._workers.tip,
+        )
+        merged = await self._requests.for_task(task, merge, f"{task.title}: merge")
+        if merged.conflicts:
+            return self._conflicting(task, merged)
+        results: tuple[CheckResult, ...] = ()
+        if is_checked and not _was_checked(task, required, merged, args.tree):
+            results = await self._check(task, required, merged)
+            if not all(result.passed for result in results):
+                return self._checks_failed(task, merged, results)
+        if merged.commit and not await self._land(task, merged.commit):
+            return None
+        task.landed = self._workers.landed
+        return Landed(merged.commit, results)
 
     async def _check(self, task: TaskState, checks: tuple[Check, ...], merged: MergeResult) -> tuple[CheckResult, ...]:
         if merged.setup is not None:
             return (merged.setup,)
         return (await self._requests.check(task, effects.BEFORE_LANDING, checks)).results
 
-    async def _land(self, task: TaskState, commit: str) -> None:
+    async def _land(self, task: TaskState, commit: str) -> bool:
+        """Move the branch; return False where the user has added commits to it, which are the newest now."""
         args = effects.LandArgs(task=task.title, iteration=task.iterations, commit=commit, tip=self._workers.tip)
-        await self._requests.for_run(args, f"{task.title}: land")
-        self._workers.tip = commit
-        self._workers.landed += 1
+        newer = (await self._requests.for_run(args, f"{task.title}: land")).newer
+        self._workers.tip = newer or commit
+        self._workers.landed += newer is None
+        return newer is None
 
     def _conflicting(self, task: TaskState, merged: MergeResult) -> Rejected:
         """Let the next iteration start from the newest commit; `prepare_copy` notes where the task's work is."""

@@ -162,6 +162,8 @@ def _figures(receipt: Receipt) -> Iterator[Line]:
     yield styled_line(f"  {receipt.input_tokens:,} tokens in, {receipt.output_tokens:,} out", "dim")
     if verified != 0 or wasted != 0:
         yield styled_line(f"  {format_usd(verified)} for verified iterations, {format_usd(wasted)} wasted", "dim")
+    for line in receipt.found:
+        yield styled_line(f"  found: {escape_unprintable(line)}", "dim")
 
 
 def _next_commands(receipt: Receipt) -> Iterator[Line]:

@@ -159,10 +159,12 @@ def _finished(args: Arguments[Any], result: Result) -> Iterator[Segment]:
             yield f"merge conflict with other tasks: {', '.join(result.conflicts)}", "state.denied"
         case PrepareCopyResult() if result.conflicts and isinstance(args, PrepareCopyArgs):
             yield f"restarting from the merged work; the earlier work is kept as {args.kept}", "dim"
-        case LandResult():
+        case LandResult() if result.newer is None:
             yield f"merged {result.commit[:COMMIT_CHARACTERS]} into {result.branch}", "state.ok"
         case RollbackResult() if isinstance(args, RollbackArgs):
             yield f"reverted: {args.why}", "state.denied"
+            if result.kept:
+                yield f"kept as refs/bridle/snapshots/{result.kept}", "dim"
         case _:
             return
 
