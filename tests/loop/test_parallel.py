@@ -440,3 +440,13 @@ def test_other_tasks_work_on_while_a_rejected_one_has_its_turn(tmp_path: Path) -
     assert set(verdicts(document).values()) == {"done"}
     assert document["iterations"] == 4
     assert_replays(here)
+
+
+def test_the_limit_of_iterations_counts_those_that_other_workers_begin(tmp_path: Path) -> None:
+    plan = "# T\n\n" + "\n".join(f"## {title}\nCheck: `test -f {title.lower()}`\n" for title in ("One", "Two", "Three"))
+    here = make_project(tmp_path, plan, "open(task.lower(), 'w').close()")
+    document = run_plan(here, 3, "--parallel", "3", "--max-iterations", "1")
+    assert (document["iterations"], len(here.calls())) == (1, 1)
+    done = here.bridle("resume", "--max-iterations", "3", "--json")
+    assert set(verdicts(receipt_of(done, 0)).values()) == {"done"}
+    assert_replays(here)

@@ -324,6 +324,20 @@ def test_a_dry_run_needs_no_agent(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1].startswith("claude -p ")
 
 
+def test_a_hint_that_no_iteration_would_read_is_refused(tmp_path: Path) -> None:
+    here = make_project(tmp_path, ONE_TASK, MAKES_FILE)
+    run_plan(here, 0)
+    done = here.bridle("hint", "Mind the gap.")
+    assert done.returncode == 2
+    assert "no iteration would read the hint" in done.stderr
+    failing = make_project(tmp_path / "failing", ONE_TASK, DOES_NOTHING)
+    run_plan(failing, 1, "--tries", "1")
+    done = failing.bridle("hint", "Mind the gap.")
+    assert "bridle retry TASK" in done.stderr
+    failing.bridle("retry", "One", "--resume")
+    assert "Mind the gap." in failing.calls()[-1]["prompt"]
+
+
 def test_a_hint_reaches_the_next_prompt_and_no_later_one(tmp_path: Path) -> None:
     here = make_project(tmp_path, TWO_TASKS + "\n## Three\nCheck: `test -f three`\n", MAKES_FILE)
     run_plan(here, 3, "--max-iterations", "1")

@@ -59,6 +59,8 @@ WHY_UNUSABLE = "unusable"
 WHY_BUDGET = "budget"
 WHY_SETUP = "setup"
 WHY_ENDED = "ended"
+WHY_QUESTIONS = "questions"
+"""Beside open questions: for retries and limits, which arrive without an answer."""
 
 R = TypeVar("R", bound=JsonRecord)
 C = TypeVar("C", bound=CopyResult)

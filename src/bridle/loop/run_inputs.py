@@ -57,6 +57,11 @@ class RunInputs:
         return self.wording >= WORDING_OF_TURNS
 
     @property
+    def has_current_decisions(self) -> bool:
+        """Whether its process decides as this version does; runs of wordings before 4 keep their own rules."""
+        return self.wording >= 4
+
+    @property
     def workspaces(self) -> tuple[Path, ...]:
         """The folders in which its agents work and log."""
         return (Path(self.repository), *(Path(folder) for folder in self.worktrees))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.loop.fixtures.fake_agent import make_project
 from tests.loop.fixtures.loop_commands import MAKES_FILE, ONE_TASK
 
@@ -94,3 +96,66 @@ def test_a_run_of_the_loop_is_not_driven_as_any_other(tmp_path: Path) -> None:
     done = here.bridle("drive")
     assert done.returncode == 2
     assert "bridle resume" in done.stderr
+
+
+ALWAYS_ASKS = 'end(structured_output={"summary": "", "done": False, "question": "Which?", "patterns": []})'
+
+
+def test_questions_without_end_use_up_the_tries_where_no_user_answers(tmp_path: Path) -> None:
+    here = make_project(tmp_path, PLAN, f"if task == 'One':\n    {ALWAYS_ASKS}\nopen(task.lower(), 'w').close()")
+    done = here.bridle("run", "--breakpoints", "approve", "--tries", "2", "--json")
+    assert done.returncode == 1, done.stderr
+    asks, *others = json.loads(done.stdout)["tasks"]
+    assert (asks["verdict"], asks["tries"], asks["iterations"]) == ("failed", 2, 3)
+    assert "asks questions that no user answers" in asks["reason"]
+    assert [task["verdict"] for task in others] == ["done", "done"]
+    assert here.bridle("replay").returncode == 0
+
+
+def test_a_task_is_tried_again_beside_an_open_question_and_so_is_the_one_that_asked(tmp_path: Path) -> None:
+    fails = "if task == 'Two' and number == 2:\n    end(structured_output=answer | {'done': False})\n"
+    here = make_project(tmp_path, PLAN, fails + ASKS.lstrip())
+    first = json.loads(here.bridle("run", "--json", "--tries", "1").stdout)
+    assert [task["verdict"] for task in first["tasks"]] == ["needs you", "failed", "done"]
+    done = here.bridle("retry", "Two", "--resume", "--json")
+    assert done.returncode == 4, done.stderr
+    assert [task["verdict"] for task in json.loads(done.stdout)["tasks"]] == ["needs you", "done", "done"]
+    done = here.bridle("retry", "One", "--resume", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["verdict"] == "done"
+    last = here.calls()[-1]
+    assert (last["task"], "Which colour?" in last["prompt"], "Decide it yourself" in last["prompt"]) == (
+        "One",
+        True,
+        True,
+    )
+    assert not any("--resume" in word for word in last["argv"])
+    for command in ("replay", "audit"):
+        assert here.bridle(command).returncode == 0
+
+
+GONE = """
+if any(word.startswith("--resume") for word in sys.argv):
+    {deed}
+open(task.lower(), 'w').close()
+"""
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [
+        "print('No conversation found with session ID: 1', file=sys.stderr); sys.exit(1)",
+        "end('error_during_execution', True, '', errors=['No conversation found with session ID: 1'])",
+    ],
+)
+def test_an_answer_is_not_lost_with_the_session_that_asked(tmp_path: Path, deed: str) -> None:
+    asks, _ = ASKS.rsplit("open(", 1)
+    here = make_project(tmp_path, PLAN, asks + GONE.format(deed=deed))
+    effect = json.loads(here.bridle("run", "--json").stdout)["tasks"][0]["effect"]
+    done = here.bridle("answer", effect, "blue, as the sky is", "--resume", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["verdict"] == "done"
+    last = here.calls()[-1]["prompt"]
+    assert "Which colour?" in last
+    assert "blue, as the sky is" in last
+    assert here.bridle("replay").returncode == 0

@@ -270,3 +270,17 @@ def test_a_refused_tool_call_is_passed_to_the_next_agent_and_is_in_the_receipt(t
     run.finish_iteration(GREEN)  # a denial alone fails nothing
     (task,) = run.receipt()["tasks"]
     assert (task["verdict"], task["denials"]) == ("done", ["Bash: curl"])
+
+
+def test_overloads_cost_no_iteration(tmp_path: Path) -> None:
+    run = RunOnEngine(tmp_path, ONE, max_iterations=1)
+    run.post_checks(RED)
+    run.work(effect_results.TRANSIENT, changed=False)
+    skip(run)
+    run.work(effect_results.TRANSIENT, changed=False)
+    skip(run)
+    assert run.arguments_of(effects.WORK)["iteration"] == 3
+    run.work()
+    run.finish_iteration(GREEN)
+    document = run.receipt()
+    assert (document["verdict"], document["iterations"], document["tasks"][0]["iterations"]) == ("done", 1, 1)

@@ -15,12 +15,9 @@ from bridle.loop.user_messages import UserMessageReader
 
 
 def pending_pause(store: FileStore) -> PauseArgs | None:
-    """Return the arguments of the pause that a run is in; None where it is in none."""
-    position = store.position()
-    for effect_id in _pending(position):
-        effect = store.pending_effect(position, effect_id)
-        return None if effect is None else PauseArgs.from_json(store.task(effect).inputs)
-    return None
+    """Return the arguments of the pause that a run is in; None where it is in none, or only has open questions."""
+    pauses = _pending_pauses(store).values()
+    return next((args for args in pauses if args.why != effects.WHY_QUESTIONS), None)
 
 
 def end_pause(store: FileStore, result: PauseResult) -> bool:
@@ -35,13 +32,23 @@ def end_pause(store: FileStore, result: PauseResult) -> bool:
 
 def deliver_user_messages(store: FileStore) -> bool:
     """Let a paused run continue with the limits and retries that the user sent since; False where there are none."""
-    paused = pending_pause(store)
-    if paused is None:
+    pauses = _pending_pauses(store).values()
+    if not pauses:
         return False
-    received = UserMessageReader(store).since(paused.after)
+    received = UserMessageReader(store).since(min(paused.after for paused in pauses))
     if not received.retries and not received.limits:
         return False
     return end_pause(store, PauseResult(**msgspec.structs.asdict(received), kept_hints=received.hints))
+
+
+def _pending_pauses(store: FileStore) -> dict[str, PauseArgs]:
+    position = store.position()
+    found = {effect_id: store.pending_effect(position, effect_id) for effect_id in _pending(position)}
+    return {
+        effect_id: PauseArgs.from_json(store.task(effect).inputs)
+        for effect_id, effect in found.items()
+        if effect is not None
+    }
 
 
 def _pending(position: Position) -> list[str]:

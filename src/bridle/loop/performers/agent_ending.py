@@ -25,6 +25,8 @@ DEATHS = (Category.PROCESS, Category.PARSE, Category.TIMEOUT)
 # How much of the end of a dead program's output is searched for the cause.
 _LAST_OUTPUT_CHARACTERS = 4000
 
+# The session to resume does not exist any more: the agent has read nothing of its prompt.
+_SESSION_GONE = re.compile(r"no (?:conversation|session|thread) found|(?:conversation|session|thread) not found", re.I)
 _BILLING = re.compile(
     r"credit balance is too low|insufficient[_ ](?:quota|funds|credits?)|billing[_ ](?:error|hard limit)"
     r"|payment required|out of (?:credits|extra usage)|no credits? (?:left|remaining)"
@@ -88,6 +90,8 @@ def _ending(finished: Finished, agent: str, question: str) -> tuple[str, str]:
     blamed = _outside_failure(finished, agent)
     if blamed is not None:
         return blamed
+    if record.failure is not None and not record.tool_uses and _SESSION_GONE.search(failure_text(finished)):
+        return effect_results.CRASHED, message
     if question or outcome.category is Category.INTERACTIVE:
         return effect_results.QUESTION, message
     if outcome.run_error and not record.results and outcome.category in DEATHS:

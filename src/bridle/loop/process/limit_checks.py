@@ -11,12 +11,14 @@ from bridle.loop.settings.limits import Limits, count_of
 _HISTORY = 3
 
 
-def limit_reached(limits: Limits, state: RunState, *, elapsed_seconds: float, running: int = 0) -> str | None:
+def limit_reached(
+    limits: Limits, state: RunState, *, elapsed_seconds: float, running: int = 0, planned: int = 0
+) -> str | None:
     """Return why the next iteration must not start, or None.
 
-    Each of the `running` iterations is expected to cost as much as the next one.
+    Each of the `running` iterations is expected to cost as much as the next one. `planned` ones are not counted yet.
     """
-    if state.iterations >= limits.max_iterations:
+    if state.iterations + planned >= limits.max_iterations:
         return f"the limit of {count_of(limits.max_iterations, 'iteration', 'iterations')} is reached"
     if elapsed_seconds >= limits.max_seconds:
         return f"the time limit of {count_of(limits.max_seconds, 'second', 'seconds')} is reached"

@@ -10,6 +10,9 @@ from bridle.ground.json_fields import JsonFields
 from bridle.loop.effect_results import WorkResult
 from bridle.loop.process.task_state import RunState, TaskState, Verdict
 
+# Who answers where the user retries a task instead, and with which text.
+BY_RETRY = "retry"
+RETRY_ANSWER = "The user did not answer, but wants you to try the task again. Decide it yourself."
 # The answer that an agent gets where a policy answers questions.
 POLICY_ANSWER = "No user is available to answer. Decide it yourself, and write in your summary what you assumed."
 
@@ -35,10 +38,13 @@ class Questions:
             if promise.done():
                 del self.waiting[title]
                 answer = promise.result()
-                fields = JsonFields(answer)
+                fields, task = JsonFields(answer), self._state.tasks[title]
                 text = fields.value("response") if isinstance(answer, dict) else answer
                 if fields.text("respondedBy") == BY_POLICY:
                     text = POLICY_ANSWER
-                task = self._state.tasks[title]
+                    task.policy_answers += 1
+                elif fields.text("respondedBy") == BY_RETRY:
+                    task.restore_tries()
+                    task.session_id = None
                 task.verdict, task.question, task.answer = Verdict.PENDING, None, str(text or "")
                 task.reason = ""

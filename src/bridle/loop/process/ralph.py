@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+import msgspec
+
 from bridle.loop import effect_results, effects
-from bridle.loop.effect_results import UserChanges, UserMessages, WorkResult
+from bridle.loop.effect_results import PauseResult, UserChanges, UserMessages, WorkResult
 from bridle.loop.process import decisions, limit_checks
 from bridle.loop.process.active_time import ActiveTime
 from bridle.loop.process.agent_pool import AgentPool, retry_at
@@ -40,6 +42,7 @@ EXIT_CODES = {
     effects.WHY_UNUSABLE: 5,
     effects.WHY_SETUP: 1,
     effects.WHY_ENDED: 1,
+    effects.WHY_QUESTIONS: 4,
 }
 
 
@@ -109,6 +112,10 @@ class Loop:
         self._questions = Questions(ctx, self.state)
         self._paused: Paused | None = None
         self._is_summarizing = False
+        self._messages: asyncio.Task[PauseResult] | None = None
+        """Waits for retries and limits beside open questions."""
+        self._delivered_after = 0
+        """The last journal entry whose retries and limits such a wait has delivered."""
         ctx.report_state = self.receipt
 
     async def run(self) -> Receipt:
@@ -117,6 +124,7 @@ class Loop:
         while True:
             decisions.block(self.state)
             self._questions.receive_answers()
+            self._receive_messages()
             limit = self._start_steps()
             if self._workers.busy:
                 await self._wait_for_step_or_answer()
@@ -125,8 +133,10 @@ class Loop:
             elif limit is not None:
                 await self._pause(effects.WHY_LIMIT, limit)
             elif self._questions.waiting:
-                await asyncio.wait(self._questions.waiting.values(), return_when=asyncio.FIRST_COMPLETED)
+                await self._wait_for_answer()
             elif all(task.verdict in ACCEPTED for task in self.state.tasks.values()):
+                if self._messages is not None:
+                    self._messages.cancel()
                 return self.receipt()
             else:
                 await self._pause(effects.WHY_ENDED, decisions.describe_failures(self.state))
@@ -142,7 +152,11 @@ class Loop:
             if task is None or self._paused is not None:
                 continue
             limit = limit_checks.limit_reached(
-                self._limits, self.state, elapsed_seconds=self._time.seconds, running=len(self._workers.busy)
+                self._limits,
+                self.state,
+                elapsed_seconds=self._time.seconds,
+                running=len(self._workers.busy),
+                planned=self._workers.planned if self._inputs.has_current_decisions else 0,
             )
             if limit is not None:
                 return limit
@@ -162,9 +176,32 @@ class Loop:
             return self.state.tasks[title]
         return self._workers.next_task(worker, self.state, waiting=self._merge_queue.waiting)
 
+    async def _wait_for_answer(self) -> None:
+        """Wait for an answer, or for a task to try again."""
+        if self._messages is None and self._inputs.has_current_decisions:
+            args = effects.PauseArgs(
+                why=effects.WHY_QUESTIONS,
+                reason="questions are open",
+                exit_code=EXIT_CODES[effects.WHY_QUESTIONS],
+                after=max(self._messages_after, self._delivered_after),
+            )
+            self._messages = asyncio.create_task(self._requests.pause(args))
+        await asyncio.wait(self._awaited(), return_when=asyncio.FIRST_COMPLETED)
+
+    def _awaited(self) -> list[asyncio.Future[Any]]:
+        """Return what can arrive from the user."""
+        return [*self._questions.waiting.values(), *([] if self._messages is None else [self._messages])]
+
+    def _receive_messages(self) -> None:
+        """Apply the retries and limits that arrived beside open questions; iterations read the hints."""
+        if self._messages is not None and self._messages.done():
+            sent, self._messages = self._messages.result(), None
+            self._delivered_after = max(self._delivered_after, sent.after)
+            self._apply_user_messages(msgspec.structs.replace(sent, after=0))
+
     async def _wait_for_step_or_answer(self) -> None:
         steps = [worker.step for worker in self._workers.busy if worker.step is not None]
-        await asyncio.wait([*steps, *self._questions.waiting.values()], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([*steps, *self._awaited()], return_when=asyncio.FIRST_COMPLETED)
         for step in self._workers.finished_steps():
             step.result()  # an error in one step ends the run
 
@@ -228,6 +265,7 @@ class Loop:
         """Run one fresh agent, and act on how it ended."""
         self.state.iterations += 1
         task.iterations += 1
+        self._workers.of(task).has_iterated = True
         number = self.state.iterations
         work = await self._work(task, agent)
         if work.ending != effect_results.OK and work.changed:
@@ -236,25 +274,40 @@ class Loop:
             case effect_results.LIMIT:
                 self._agents.limited[agent] = retry_at(work.limit_resets_at, self._ctx.now())
             case effect_results.TRANSIENT:
+                self._do_not_count(task)
                 await self._back_off(task)
             case effect_results.UNUSABLE:
                 self._agents.unusable[agent] = task.reason = work.message or f"{agent} cannot be used"
             case effect_results.BUDGET:
                 self._paused = Paused(effects.WHY_BUDGET, work.message or "the budget is spent")
             case effect_results.CRASHED:
-                await self._crashed(task, work)
+                await self._crashed(task, work, agent)
             case effect_results.QUESTION:
-                if self._workers.is_parallel:
-                    await self._merge_queue.save_work(task)
-                self._questions.park(task, work, agent)
-                if self._inputs.wording < SETS_ASIDE_LATE:
-                    await self._set_aside_at_once(task, work)
+                await self._asked(task, work, agent)
             case _:
-                task.crashes = task.waits = 0
+                task.crashes = task.waits = task.policy_answers = 0
                 await self._verdicts.judge(task, work)
-        is_due = number % self._settings.summarize_every == 0
+        is_due = number % self._settings.summarize_every == 0 and self.state.iterations >= number
         if is_due and not (self._is_summarizing and self._inputs.has_turns):
             await self._summarize(number)
+
+    async def _asked(self, task: TaskState, work: WorkResult, agent: str) -> None:
+        """Let the task wait for an answer, unless its agent asks again and again where no user answers."""
+        if task.policy_answers and self._inputs.has_current_decisions:
+            await self._verdicts.asked_again(task, work)
+            if task.verdict in FINAL:
+                return
+        if self._workers.is_parallel:
+            await self._merge_queue.save_work(task)
+        self._questions.park(task, work, agent)
+        if self._inputs.wording < SETS_ASIDE_LATE:
+            await self._set_aside_at_once(task, work)
+
+    def _do_not_count(self, task: TaskState) -> None:
+        """Leave out an iteration in which no agent could work."""
+        if self._inputs.has_current_decisions:
+            self.state.iterations -= 1
+            task.uncounted += 1
 
     async def _summarize(self, number: int) -> None:
         """Summarize old progress; where no agent is available, that waits for the next time."""
@@ -335,7 +388,12 @@ class Loop:
         self._merge_queue.end_turn(task)
         await self._ctx.sleep_until(self._ctx.now() + timedelta(seconds=wait), label=f"overloaded: {task.title}")
 
-    async def _crashed(self, task: TaskState, work: WorkResult) -> None:
+    async def _crashed(self, task: TaskState, work: WorkResult, agent: str) -> None:
+        is_resumed = task.answer is not None and task.session_id is not None and task.session_agent == agent
+        if is_resumed and self._inputs.has_current_decisions:
+            task.session_id = None  # it may be gone: the next prompt has the question and the answer
+            task.reason = f"the session of the question could not be resumed: {' '.join(work.message.split())}"
+            return
         task.crashes += 1
         message = " ".join(work.message.split()) or "it exited without a result"
         task.reason = f"the agent crashed: {message}"
@@ -389,8 +447,7 @@ class Loop:
         for title in self._new_retries(messages):
             task = self.state.tasks.get(title)
             if task is not None and task.verdict not in ACCEPTED:
-                task.verdict, task.reason, task.tries, task.crashes = Verdict.PENDING, "", 0, 0
-                task.signatures.clear()
+                task.restore_tries()
                 decisions.unblock(self.state)
 
     def _new_retries(self, messages: UserMessages) -> list[str]:

@@ -222,7 +222,7 @@ def _task(task: TaskState) -> TaskReceipt:
         title=task.title,
         verdict=task.verdict,
         reason=task.reason,
-        iterations=task.iterations,
+        iterations=task.iterations - task.uncounted,
         tries=task.tries,
         checks=tuple(msgspec.convert(check, CheckReceipt, from_attributes=True) for check in task.checks),
         commit=task.commit,

@@ -95,6 +95,10 @@ class TaskState:
     """Iterations that left the task not done."""
     crashes: int = 0
     """Iterations in a row in which the agent died."""
+    uncounted: int = 0
+    """Iterations that an overload ended; they count against no limit."""
+    policy_answers: int = 0
+    """Questions in a row that a policy answered."""
     waits: int = 0
     """Overloads in a row; each is waited for longer than the one before."""
     usage: Usage = field(default_factory=Usage)
@@ -157,6 +161,11 @@ class TaskState:
     def snapshots(self) -> list[str]:
         """The snapshots that may be restored, the newest last."""
         return [name for name in (self.first_snapshot, self.last_snapshot) if name and self.verdict not in ACCEPTED]
+
+    def restore_tries(self) -> None:
+        """Give the task all its tries again."""
+        self.verdict, self.reason, self.tries, self.crashes = Verdict.PENDING, "", 0, 0
+        self.signatures.clear()
 
     def report(self, reports: Iterable[FileReport]) -> None:
         """Add reports for the user, each once."""

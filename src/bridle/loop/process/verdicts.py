@@ -66,6 +66,10 @@ class Verdicts:
         else:
             await self._checks_failed(task, work, checked)
 
+    async def asked_again(self, task: TaskState, work: WorkResult) -> None:
+        """Count a try: the agent asked although a policy had told it to decide."""
+        await self._not_done(task, "the agent asks questions that no user answers", tree=work.tree or "")
+
     async def _passed(self, task: TaskState, work: WorkResult, protected: ProtectResult, checked: ChecksResult) -> None:
         end = _describe_end(work)
         if task.outside and not protected.changed:

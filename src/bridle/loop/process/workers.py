@@ -30,6 +30,8 @@ class Worker:
     """Whether the copy is prepared for its task."""
     step: asyncio.Task[None] | None = None
     """What is running in it."""
+    has_iterated: bool = False
+    """Whether that has begun an iteration."""
 
 
 class Workers:
@@ -53,6 +55,11 @@ class Workers:
         """The workers with a running step."""
         return [worker for worker in self.all if worker.step is not None]
 
+    @property
+    def planned(self) -> int:
+        """How many running steps may still begin an iteration."""
+        return sum(not worker.has_iterated for worker in self.busy)
+
     def next_task(self, worker: Worker, state: RunState, *, waiting: Collection[str] = ()) -> TaskState | None:
         """Return the task whose work is in the worker's copy if it is open, else the next that no worker has.
 
@@ -66,6 +73,7 @@ class Workers:
     def assign(self, worker: Worker, task: TaskState) -> None:
         if worker.task != task.title:
             worker.task, worker.is_ready = task.title, False
+        worker.has_iterated = False
         self._of_task[task.title] = worker
         task.worker = worker.number
         if worker.number is not None:

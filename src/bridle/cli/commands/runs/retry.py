@@ -16,12 +16,14 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
 
     from bridle.cli.user_interface import loop_runs
     from bridle.cli.user_interface.terminal import find_loop_run, print_document, say
+    from bridle.engine import inbox
     from bridle.errors import UsageError
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop import user_messages
     from bridle.loop.control.current_state import read_receipt
     from bridle.loop.control.pauses import end_pause
     from bridle.loop.effect_results import PauseResult
+    from bridle.loop.process.questions import BY_RETRY, RETRY_ANSWER
     from bridle.loop.process.task_state import ACCEPTED
 
     folder = find_loop_run(run)
@@ -36,7 +38,9 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
     if verdict in ACCEPTED:
         raise UsageError(f"{title!r} is already {verdict}", remedy="Nothing was changed.")
     store = FileStore(folder)
-    if not end_pause(store, PauseResult(retries=(title,))):
+    if matching[0].effect is not None:  # its question is answered instead
+        inbox.answer(store, matching[0].effect, RETRY_ANSWER, by=BY_RETRY)
+    elif not end_pause(store, PauseResult(retries=(title,))):
         user_messages.send(store, user_messages.RETRY, {"task": title})
     if resume:
         return asyncio.run(loop_runs.drive_to_receipt(folder, as_json=as_json))
