@@ -355,3 +355,16 @@ def test_runs_that_are_elsewhere_are_no_work(tmp_path: Path, how: str) -> None:
     run_both(here, **({"BABYSITTER_RUNS_DIR": str(place)} if how == "a variable" else {}))
     assert committed(here) == ["two"]
     assert here.git("status", "--porcelain") == ""
+
+
+def test_objects_that_the_run_needs_survive_a_garbage_collection_between_its_steps(tmp_path: Path) -> None:
+    collect = "git reflog expire --expire=now --all && git gc -q --prune=now"
+    plan = f"# T\n\n## One\nCheck: `{collect} && test -f never`\n\n## Two\nCheck: `{collect} && test -f two`\n"
+    agent = SPOILS + "open('a.txt', 'w', newline='').write(task + '\\r\\n')\n"
+    agent += f"import subprocess; subprocess.run({collect!r}, shell=True, check=True)\n"
+    here = make_project(tmp_path, plan, agent, **{".gitattributes": "* text=auto\n", "a.txt": "a\n"})
+    (here.folder / "mine.txt").write_bytes(b"x\r\n")
+    run_both(here)
+    assert committed(here) == ["a.txt", "two"]
+    assert here.git("fsck", "--no-dangling") == ""
+    assert_replays(here)

@@ -91,6 +91,14 @@ def _ref(shared: str, name: str) -> str | None:
     return _packed(f"{shared}/packed-refs", name)
 
 
+def has_loose_object(top: Path, name: str) -> bool:
+    """Return whether an object is a file of its own, as new ones are until git collects garbage."""
+    try:
+        return os.path.exists(f"{git_folders(top)[1]}/objects/{name[:2]}/{name[2:]}")
+    except NeedsGit:
+        return False
+
+
 def read_commit(top: Path, commit: str) -> tuple[str, tuple[str, ...]]:
     """Return the tree and the parents of a commit that is a loose object, as new ones are."""
     if not _WHOLE_ID.fullmatch(commit):

@@ -195,7 +195,7 @@ class _PrivateIndex:
     async def tree(self) -> str:
         """Return its tree; run git only for an index that is not cached."""
         cached = self._git.trees.get(self._digest) if self._digest is not None else None
-        if cached is not None:
+        if cached is not None and read_git_files.has_loose_object(self._git.folder, cached):
             return cached
         tree = await self._git.text(*self._flags, "write-tree", variables=self.variables)
         if self._digest is not None:
@@ -273,7 +273,7 @@ async def clear_indexes(git: Git) -> None:
 async def commit_tree(git: Git, tree: str, parents: list[str], why: str) -> str:
     """Write a commit that is on no branch; return the cached one where it is the same."""
     key = (tree, *parents, why)
-    if key not in git.commits:
+    if key not in git.commits or not read_git_files.has_loose_object(git.folder, git.commits[key]):
         _cache(git.commits, key, await _commit_tree(git, tree, parents, f"bridle: {why}"))
     return git.commits[key]
 
