@@ -156,7 +156,16 @@ def test_the_reason_and_the_figures_name_the_same_amount_and_the_limit_in_force(
     assert " of 20" not in shown
     assert "6.02 USD of 5" in here.bridle("status").stdout
     budget = json.loads((here.folder / ".ralph/state/budget.json").read_text())
-    assert budget["max_cost_usd"] == 5.0
+    assert (budget["max_cost_usd"], budget["total_cost_usd"], budget["iterations"]) == (5.0, 6.02, 2)
+
+
+def test_the_shared_budget_counts_what_killed_agents_spent_in_worktrees(tmp_path: Path) -> None:
+    here = make_project(tmp_path, ONE_TASK, KILLS)
+    assert here.bridle("run", "PLAN.md", "--worktree").returncode == -9
+    receipt_of(here.bridle("resume", "--json", "--max-cost", "2"), 3)  # it starts nothing
+    budget = json.loads((here.folder / ".ralph/state/budget.json").read_text())
+    assert (budget["total_cost_usd"], budget["iterations"]) == (3.01, 1)
+    assert len(here.calls()) == 1
 
 
 def test_an_iteration_that_runs_is_counted_as_far_as_it_has_come(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tests.loop.fixtures.fake_agent import make_project
@@ -53,6 +54,8 @@ def test_a_sum_of_known_and_unknown_costs_is_a_lower_bound(tmp_path: Path) -> No
     costs = [trailers(here, commit)["Bridle-Cost"] for commit in document["commits"]]
     assert costs == ["0.0100 USD", "unknown"]
     assert "at least 0.0100 USD of 20" in here.bridle("status").stdout
+    budget = json.loads((here.folder / ".ralph/state/budget.json").read_text())
+    assert (budget["total_cost_usd"], budget["known_cost_usd"], budget["iterations"]) == (None, 0.01, 2)
     assert_replays(here)
 
 

@@ -121,6 +121,24 @@ def test_a_run_without_a_figure_is_priced_and_counted(tmp_path: Path) -> None:
     assert state(tmp_path, "budget.json")["total_cost_usd"] == pytest.approx(0.3)
 
 
+def test_a_total_with_an_unknown_cost_is_unknown_beside_its_known_part(tmp_path: Path) -> None:
+    path = write(tmp_path, "budget.json", '{"total_cost_usd": 1.5}')
+    agent = Script().out(init(), result(total_cost_usd=None, usage={})).install(tmp_path / "bin")
+    run_agent(agent, tmp_path)
+    unknown = {"total_cost_usd": None, "max_cost_usd": None, "iterations": 1, "max_iterations": None}
+    assert json.loads(path.read_bytes()) == unknown | {"known_cost_usd": 1.5}
+    run_agent(successful_turn().install(tmp_path / "bin", "known"), tmp_path)
+    assert json.loads(path.read_bytes()) == unknown | {"known_cost_usd": 1.75, "iterations": 2}
+    path.write_text(json.dumps(unknown | {"known_cost_usd": 1.75, "max_cost_usd": 1.5}))
+    assert budget.read(tmp_path).exhausted == "the budget is spent: 1.7500 of 1.5000 USD"
+
+
+def test_an_attempt_that_printed_nothing_has_cost_nothing(tmp_path: Path) -> None:
+    agent = Script().on_start(1, Script().kill()).out(init(), result()).install(tmp_path / "bin")
+    run_agent(agent, tmp_path)
+    assert state(tmp_path, "budget.json")["total_cost_usd"] == 0.25
+
+
 def test_the_budget_of_a_workspace_without_a_file_has_no_limit(tmp_path: Path) -> None:
     assert budget.read(tmp_path) == Budget()
     assert Budget().exhausted is None

@@ -27,7 +27,7 @@ def lost_log(workspace: Path, text: str, meta: str | None = '{"agent": "claude",
 
 def test_a_lost_run_is_counted_once_however_often_it_is_recovered(tmp_path: Path) -> None:
     lost_log(tmp_path, init() + result(total_cost_usd=0.5))
-    before = Budget(total_cost_usd=1.0, iterations=3)
+    before = Budget(known_cost_usd=1.0, iterations=3)
     note = lock_note("run.ndjson", before)
     counted = recover_killed_run(tmp_path, note, before)
     assert counted is not None

@@ -7,7 +7,7 @@ itself; a second file records them, so that they are not taken for limits that t
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from bridle.errors import DiskError
@@ -21,22 +21,36 @@ LOCK_FILE = "budget.lock"
 RUN_LIMITS_FILE = "run-limits.json"
 # An update takes milliseconds; parallel agents may end at the same moment.
 LOCK_SECONDS = 10.0
+KNOWN_COST = "known_cost_usd"
+_FIELDS = ("total_cost_usd", "max_cost_usd", "iterations", "max_iterations")
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
     """Amounts used and their limits; a limit of None is unlimited."""
 
-    total_cost_usd: float = 0.0
+    known_cost_usd: float = 0.0
     max_cost_usd: float | None = None
     iterations: int = 0
     max_iterations: int | None = None
+    has_unknown_cost: bool = False
+    """Whether the cost of an iteration is not known: the known cost is a lower bound."""
+
+    @property
+    def total_cost_usd(self) -> float | None:
+        """The cost of all iterations; None where that of one is not known."""
+        return None if self.has_unknown_cost else self.known_cost_usd
+
+    def as_json(self) -> dict[str, object]:
+        """Return what the file holds: the known cost is beside a total that is not known."""
+        document = {name: getattr(self, name) for name in _FIELDS}
+        return document | {KNOWN_COST: self.known_cost_usd} if self.has_unknown_cost else document
 
     @property
     def exhausted(self) -> str | None:
         """Return why the next run may not start; None if it may."""
-        if self.max_cost_usd is not None and self.total_cost_usd >= self.max_cost_usd:
-            return f"the budget is spent: {self.total_cost_usd:.4f} of {self.max_cost_usd:.4f} USD"
+        if self.max_cost_usd is not None and self.known_cost_usd >= self.max_cost_usd:
+            return f"the budget is spent: {self.known_cost_usd:.4f} of {self.max_cost_usd:.4f} USD"
         if self.max_iterations is not None and self.iterations >= self.max_iterations:
             runs = "run" if self.max_iterations == 1 else "runs"
             return f"the budget is spent: {self.iterations} of {self.max_iterations} {runs}"
@@ -85,16 +99,18 @@ def read(workspace: Path) -> Budget:
         return Budget()
     if not isinstance(document, dict):
         raise DiskError(f"{path} must hold a JSON object", remedy="Repair it, or delete it to reset the budget.")
-    cost, max_cost, iterations, max_iterations = (_number(document.get(field.name), path) for field in fields(Budget))
+    cost, max_cost, iterations, max_iterations = (_number(document.get(name), path) for name in _FIELDS)
+    known = _number(document.get(KNOWN_COST), path) if cost is None else cost
     of_run = _read_run_limits(workspace)
     if of_run is not None:
         max_cost = None if max_cost == of_run.total_cost_usd else max_cost
         max_iterations = None if max_iterations == of_run.total_iterations else max_iterations
     return Budget(
-        total_cost_usd=cost or 0.0,
+        known_cost_usd=known or 0.0,
         max_cost_usd=max_cost,
         iterations=int(iterations or 0),
         max_iterations=None if max_iterations is None else int(max_iterations),
+        has_unknown_cost=cost is None and _FIELDS[0] in document,
     )
 
 
@@ -102,8 +118,9 @@ def spend(workspace: Path, budget: Budget, cost: Cost) -> Budget:
     """Add one run and its cost to a budget, and write it."""
     spent = replace(
         budget,
-        total_cost_usd=round(budget.total_cost_usd + (cost.usd or 0.0), 6),
+        known_cost_usd=round(budget.known_cost_usd + (cost.usd or 0.0), 6),
         iterations=budget.iterations + 1,
+        has_unknown_cost=budget.has_unknown_cost or cost.usd is None,
     )
     return write(workspace, spent)
 
@@ -119,7 +136,7 @@ def write(workspace: Path, budget: Budget) -> Budget:
             max_cost_usd=of_run.total_cost_usd if budget.max_cost_usd is None else budget.max_cost_usd,
             max_iterations=of_run.total_iterations if budget.max_iterations is None else budget.max_iterations,
         )
-    disk.write_json_atomic(budget_file(workspace), asdict(named))
+    disk.write_json_atomic(budget_file(workspace), named.as_json())
     return budget
 
 
@@ -127,14 +144,14 @@ def name_run_limits(workspace: Path, run: str, *, max_cost_usd: float, max_itera
     """Name the limits of the loop's current run in the budget file."""
     with hold_lock(workspace):
         budget, known = read(workspace), _read_run_limits(workspace)
-        limits = RunLimits(run, max_cost_usd, max_iterations, budget.total_cost_usd, budget.iterations)
+        limits = RunLimits(run, max_cost_usd, max_iterations, budget.known_cost_usd, budget.iterations)
         if known is not None and known.run == run:
             limits = replace(known, max_cost_usd=max_cost_usd, max_iterations=max_iterations)
         if limits == known:
             return
         path = private_folder(workspace, STATE_FOLDER) / RUN_LIMITS_FILE
         # Without any limits first: a kill between the two writes must not turn the old ones into the user's.
-        disk.write_json_atomic(budget_file(workspace), asdict(budget))
+        disk.write_json_atomic(budget_file(workspace), budget.as_json())
         disk.write_json_atomic(path, asdict(limits))
         write(workspace, budget)
 

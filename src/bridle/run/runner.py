@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from bridle.errors import AgentError, DiskError, LockHeld, ProcessError, UsageError
+from bridle.errors import AgentError, DiskError, ProcessError, UsageError
 from bridle.ground import clock, ids
 from bridle.ground.children.child_process import SpawnFailure
-from bridle.ground.descendants import census
-from bridle.ground.lock import FileLock, Holder
+from bridle.ground.lock import FileLock
 from bridle.run import budget as budgets
 from bridle.run import logs, sessions
 from bridle.run.attempt import Attempt
@@ -25,18 +23,16 @@ from bridle.run.finished import Attempted, Finished
 from bridle.run.locate import Program, find_program
 from bridle.run.log_meta import write_meta
 from bridle.run.policy import deserves_retry, login_error, rules_of, start_error
-from bridle.run.recover import lock_note, recover_killed_run
+from bridle.run.recover import lock_note
 from bridle.run.request import Permission, Request
 from bridle.run.sandbox import detect_sandbox
 from bridle.run.structured import Schema
+from bridle.run.workspace_lock import count_predecessor, hold_workspace
 from bridle.wire.events.events import Event
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.outcome import Ending, Outcome, judge, session_to_resume
 from bridle.wire.record.record import Record
 
-LOCK_FILE = "workspace.lock"
-# The keeper kills the agents of a killed Bridle after a second; on a loaded machine that takes longer.
-KEEPER_SECONDS = 10.0
 # Of the reason of a crash, in one line; the log has all of it.
 REASON_CHARACTERS = 200
 Say = Callable[[str], None]
@@ -92,7 +88,9 @@ class AgentRun:
         schema = Schema(request.json_schema) if request.json_schema is not None else None
         with await self._lock() as lock:
             self._held = lock
-            budget = self._recover(budgets.read(request.workspace))
+            budget = budgets.read(request.workspace)
+            if lock is not None:
+                budget = count_predecessor(lock, request.workspace, budget, self._say)
             if budget.exhausted is not None:
                 self._refuse(Ending(exit_code=None, fault=budget.exhausted, fault_category=Category.BUDGET))
                 return
@@ -155,8 +153,7 @@ class AgentRun:
             reason = " ".join((outcome.reason or "its output ended early").split())[:REASON_CHARACTERS]
             self._say(f"{request.agent} crashed or printed no result ({reason}); retrying")
             self._on_retry()
-            spent = budgets.cost_so_far(attempt.record, request.agent, model=request.model)
-            self._retried.append(Attempted(spent, attempt.record.tokens))
+            self._retried.append(Attempted(self._cost(attempt), attempt.record.tokens))
 
     async def _run_attempt(
         self, attempt: Attempt, program: Program, number: int, expected: str | None
@@ -200,28 +197,19 @@ class AgentRun:
         """Add the attempt to the budget of the workspace. A full disk is a fault of the run."""
         request = self.request
         try:
-            budget = budgets.add(request.workspace, budgets.cost_of(attempt.record, request.agent, model=request.model))
+            budget = budgets.add(request.workspace, self._cost(attempt))
             self._note_work(None)
         except DiskError as error:
             attempt.fault = attempt.fault or _unwritten(error)
         return budget
 
+    def _cost(self, attempt: Attempt) -> Cost:
+        return budgets.cost_so_far(attempt.record, self.request.agent, model=self.request.model)
+
     def _note_work(self, work: str | None) -> None:
         """Write into the lock which log is not counted yet, for the next run if we are killed."""
         if self._held is not None:
             self._held.note_work(work)
-
-    def _recover(self, budget: Budget) -> Budget:
-        """Count the run before this one if its Bridle was killed."""
-        note = self._held.predecessor.work if self._held is not None and self._held.predecessor else None
-        recovered = recover_killed_run(self.request.workspace, note, budget) if note is not None else None
-        self._note_work(None)
-        if recovered is None:
-            return budget
-        budget, cost, log = recovered
-        price = "its cost is not known" if cost.usd is None else f"it cost {cost.usd:.4f} USD"
-        self._say(f"the last run here was killed; {price}, its log is {log.name}")
-        return budget
 
     def _conclude(self, attempt: Attempt, expected: str | None, number: int, program: Program) -> Outcome:
         """Judge an attempt; its result is that of the run, unless it is retried."""
@@ -230,7 +218,7 @@ class AgentRun:
         self.finished = Finished(
             record=record,
             outcome=outcome,
-            cost=budgets.cost_of(record, request.agent, model=request.model),
+            cost=self._cost(attempt),
             attempts=number,
             duration_seconds=clock.monotonic() - self._began,
             log_path=attempt.log.path,
@@ -262,18 +250,12 @@ class AgentRun:
         )
 
     async def _lock(self) -> FileLock | nullcontext[None]:
-        """Lock the workspace. Wait for the lock of a killed Bridle: its keeper is ending the agents."""
-        if self.request.own_folder:
+        """Lock the workspace, unless the agent has a folder of its own."""
+        request = self.request
+        if request.own_folder:
             return nullcontext()
-        path = logs.private_folder(self.request.workspace, logs.STATE_FOLDER) / LOCK_FILE
-        holder = f"bridle {self.request.mode} {ids.safe_name(self.request.task)}"
-        try:
-            return FileLock.hold(path, holder=holder)
-        except LockHeld as error:
-            if not isinstance(error.payload, Holder) or census.is_alive(error.payload.pid):
-                raise
-        self._say("the last run here was killed; waiting for the end of its agent")
-        return await asyncio.to_thread(FileLock.hold, path, holder=holder, wait_seconds=KEEPER_SECONDS)
+        holder = f"bridle {request.mode} {ids.safe_name(request.task)}"
+        return await hold_workspace(request.workspace, holder=holder, say=self._say)
 
     def _exclude(self) -> None:
         """Exclude our files from commits; report a repository that cannot be written, and continue."""
