@@ -276,7 +276,7 @@ class Attempt:
                 self.fault += f"; permission was refused for {', '.join(sorted(set(self.record.denied_tools)))}"
                 self.fault_category = Category.PERMISSION if self.request.denials_fail else Category.PARSE
             left_with = None if self.ended_by_us else exit_after_result(self.record, exit_code)
-            if left_with is not None:  # perhaps it could not go on to answer
+            if left_with is not None:  # perhaps why it did not answer
                 self.fault += f"; {left_with}"
 
     async def _send_prompt(self, child: Child, text: str) -> None:
