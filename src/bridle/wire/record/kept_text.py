@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-# Of the beginning and of the end. A conversation that fills a context of a million tokens has about as much text.
-KEPT_CHARACTERS = 2 * 1024 * 1024
+# Of the beginning and of the end: more than an agent writes for people in a whole day.
+KEPT_CHARACTERS = 1024 * 1024
 # What a chunk itself needs, in characters: a million empty ones fill the memory too.
 CHUNK_CHARACTERS = 100
 
