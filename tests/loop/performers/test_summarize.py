@@ -35,6 +35,17 @@ def test_progress_is_folded_and_the_cost_is_counted(tmp_path: Path) -> None:
     assert_replays(here)
 
 
+def test_what_a_summarizer_writes_is_in_no_commit(tmp_path: Path) -> None:
+    writes = "touch left; mkdir deep; touch deep/left; echo more >> PLAN.md; git add -A; git commit -qm left"
+    here = summarizing(tmp_path, f"({writes}) 2>/dev/null; echo '{ANSWER}'; exit 0")
+    document = run_plan(here, 0)
+    assert verdicts(document) == {"One": "done"}
+    assert (here.agent_folder / "summaries").exists()
+    changed = here.git("diff", "--name-only", "main", document["tasks"][0]["commit"]).split()
+    assert [name for name in changed if "left" in name or name == "PLAN.md"] == []
+    assert here.git("log", "--format=%s", "--grep=^left$", "--all") == ""
+
+
 @pytest.mark.parametrize("body", ["exit 7", "echo nonsense; exit 0", "kill -9 $$"])
 def test_a_summarizer_that_fails_folds_nothing_and_harms_nothing(tmp_path: Path, body: str) -> None:
     here = summarizing(tmp_path, body)

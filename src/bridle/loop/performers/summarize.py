@@ -1,8 +1,15 @@
-"""Executes `bridle.summarize`: a small model with read-only tools summarizes old progress."""
+"""Executes `bridle.summarize`: a small model with read-only tools summarizes old progress.
+
+It runs in an empty folder of its own: its prompt has all that it needs, some agents have no read-only tools, and a file
+that it wrote into the working copy would be committed with the next task.
+"""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 
 from bridle.ground.json_fields import JsonFields
 from bridle.loop import effects
@@ -30,6 +37,7 @@ async def summarize(args: SummarizeArgs, context: RunContext, time: DriverTime) 
     request = Request(
         prompt=SUMMARIZE.format(text=context.mask.apply(text)[-SUMMARIZED_CHARACTERS:]),
         cwd=context.folder,
+        home=context.workspace,
         agent=agent,
         mode=Mode.SUMMARIZER,
         task=SUMMARY_TASK,
@@ -42,7 +50,8 @@ async def summarize(args: SummarizeArgs, context: RunContext, time: DriverTime) 
         auth=Auth(settings.auth),
         limits=limits_of(context),
     )
-    finished = await run_agent(request, context)
+    with tempfile.TemporaryDirectory(prefix="bridle-summary-", ignore_cleanup_errors=True) as folder:
+        finished = await run_agent(replace(request, cwd=Path(folder)), context)
     shared_budget.add_spent(context)
     data = finished.record.structured_output
     summary = JsonFields(data).value("summary") if isinstance(data, Mapping) else finished.outcome.final_text
@@ -61,7 +70,7 @@ async def summarize(args: SummarizeArgs, context: RunContext, time: DriverTime) 
 
 SUMMARY_SCHEMA = {"type": "object", "properties": {"summary": {"type": "string"}}, "required": ["summary"]}
 SUMMARIZE = """\
-Below is the progress of a long piece of work in this repository, iteration by iteration. Summarize it for the agent
+Below is the progress of a long piece of work in a repository, iteration by iteration. Summarize it for the agent
 that continues: what is done, what failed and why, what was decided, what is open. Leave out what no longer matters. At
 most thirty lines.
 
