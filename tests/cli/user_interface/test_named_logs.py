@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,28 @@ def test_the_newest_log_is_found_from_a_folder_below(ended: tuple[Project, str])
     here, _ = ended
     assert show(here, folder="deep/down").stdout == show(here).stdout
     assert "● start 5 for Beta\n" in show(here, folder="deep/down").stdout
+
+
+def write_log(folder: Path, words: str, seconds: int) -> None:
+    logs = folder / ".ralph" / "logs" / "claude"
+    logs.mkdir(parents=True)
+    message = {"role": "assistant", "content": [{"type": "text", "text": words}]}
+    (logs / "log.ndjson").write_text(json.dumps({"type": "assistant", "message": message}))
+    os.utime(logs / "log.ndjson", (seconds, seconds))
+
+
+@pytest.mark.parametrize(
+    ("folder", "newest"), [(".", "one"), ("other/deep", "one"), ("one", "."), (".hidden", "other/deep/down")]
+)
+def test_the_newest_log_of_the_repository_is_found_wherever_its_agent_worked(
+    tmp_path: Path, folder: str, newest: str
+) -> None:
+    (tmp_path / ".git").mkdir()
+    for number, place in enumerate((".", "one", "other/deep/down", "node_modules/package")):
+        write_log(tmp_path / place, f"log of {place}", 2000 if place == newest else 1000 + number)
+    (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    done = subprocess.run([str(BRIDLE), "show"], cwd=tmp_path / folder, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == (f"● log of {newest}\n", "")
 
 
 @pytest.mark.parametrize(

@@ -349,3 +349,20 @@ def test_a_call_that_is_printed_twice_is_shown_once() -> None:
 def test_a_fence_without_an_end_gets_none() -> None:
     lines = plain(transcript_of(assistant_line(text("Look:```py\nx\n```\nafter"))))
     assert lines.split() == ["●", "Look:```py", "x", "```", "after"]
+
+
+@pytest.mark.parametrize(
+    ("result", "verdict"),
+    [
+        ({"result": ""}, "── ✗ finished with an empty result and no text"),
+        ({"result": None}, "── ✗ finished with an empty result and no text"),
+        ({"result": " \n"}, "── ✗ finished with an empty result and no text"),
+        ({"result": "done"}, "── ✓ finished"),
+        ({"result": "", "num_turns": 0}, "── ✓ finished"),
+        ({"result": "", "structured_output": {"a": 1}}, "── ✓ finished"),
+    ],
+)
+def test_a_turn_without_any_text_is_no_success(result: dict[str, Any], verdict: str) -> None:
+    line = {"type": "result", "subtype": "success", "is_error": False, "num_turns": 1, **result}
+    assert plain(transcript_of(line)).startswith(verdict)
+    assert plain(transcript_of(assistant_line(text("said")), line)).startswith("● said\n\n── ✓ finished")

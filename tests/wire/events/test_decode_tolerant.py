@@ -80,7 +80,7 @@ def test_what_is_no_known_event_is_kept_as_what_it_is() -> None:
     assert event({"type": ["result"]}) == Unknown(kind="", value={"type": ["result"]})
     assert event({"type": "system", "subtype": 7}) == System(value={"type": "system", "subtype": 7})
     assert event({"type": "system", "subtype": "init", "tools": [1]}) == Init()
-    assert event([1]) == Ignored(text="[1]")
+    assert event([1]) == Ignored(raw=b"[1]")
 
 
 def test_objects_that_share_a_line_are_split_and_the_broken_rest_is_malformed() -> None:

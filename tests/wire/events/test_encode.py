@@ -151,4 +151,4 @@ def test_a_line_whose_bytes_were_not_kept_is_an_empty_one() -> None:
 
 
 def test_text_with_newlines_is_encoded_in_one_line() -> None:
-    assert encode(Malformed(text="two\nlines")) == b"two lines\n"
+    assert encode(Malformed(raw=b"two\nlines")) == b"two lines\n"

@@ -33,6 +33,14 @@ def _expected(line: bytes) -> list[tuple[type[Event], bytes]]:
     return [(Ignored, line)]
 
 
+@given(st.binary(min_size=1, max_size=8))
+def test_a_long_line_of_text_is_what_the_decoders_make_of_it(start: bytes) -> None:
+    line = start + b"\xff" * 100
+    known = decode_short(line)
+    if known is not None:
+        assert [(type(event), event.raw) for event in known] == _expected(line)
+
+
 def test_objects_are_left_to_the_decoders() -> None:
     for line in (b"{}", b' {"a" : 1}', b'{"a":1}{"b":2}', b"{}x", b"\xc2\xa0{}"):
         assert decode_short(line) is None

@@ -99,3 +99,14 @@ def test_lines_that_are_not_events_after_an_event_are_an_item_of_their_own() -> 
     transcript = transcript_of("x", "1", assistant_line(text("a")), '{"type":', '{"type":"us', "y")
     assert kinds(transcript.items()) == ["TextItem", "TextItem", "Failure", "TextItem"]
     assert texts(transcript) == ["x\n1", "a", "y"]
+
+
+def test_unknown_events_of_one_kind_make_one_item_however_many_they_are() -> None:
+    transcript = Transcript(kept_characters=1000)
+    for event in decode_stream([b'{"type":"x"}\n' * 5000 + b'{"type":"y"}\n{"type":"x"}\n']):
+        transcript.add(event)
+    first, second, third = (item for item in transcript.items() if isinstance(item, UnknownItem))
+    assert len(first.raw) <= 1000
+    assert first.raw.startswith('{"type":"x"}\n{"type":"x"}\n')
+    assert len(first.raw) + first.omitted_characters >= 5000 * 13 - 10
+    assert (second.kind, third.kind, third.raw) == ("y", "x", '{"type":"x"}')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from bridle.cli.user_interface.agent_ending import read_meta_if_possible
 from bridle.cli.user_interface.terminal import chosen_run, runs_here, top_of
 from bridle.engine.process.effects import AGENT, SKILL
 from bridle.errors import RunNotFound, UsageError
-from bridle.ground.git_folder import repository_top
+from bridle.ground.git_folder import folders_up_to_top, repository_top
 from bridle.journal.format import layout
 from bridle.journal.stores.find_run import LAST, matching_runs
 from bridle.journal.stores.store import Store
@@ -23,6 +24,9 @@ LOGS = Path(".ralph/logs/claude")
 WORKTREES = Path(".ralph/worktrees")
 _FILE_SUFFIXES = (LOG_SUFFIX, ".jsonl", ".json", ".log", ".txt")
 _SHOWN_CHOICES = 8
+# The search for logs below the repository's top begins with the nearest folders and takes at most a second.
+_SEARCHED_FOLDERS = 20_000
+_SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})  # many folders, and never those of a user
 _RUN_DIGITS = 5  # no plan has ten thousand tasks
 _NAME_CHARACTERS = 200  # a longer name is not that of a run or a task
 
@@ -97,11 +101,14 @@ def find_logs(target: str, task: str | None = None, iteration: int | None = None
 
 
 def newest_log() -> Path:
-    """Return the newest log of the nearest folder that has logs, up to the repository's top."""
-    for folder in _folders_above(Path.cwd()):
-        logs = [(path.stat().st_mtime_ns, path.name, path) for path in _logs_in(folder) if path.is_file()]
-        if logs:
-            return max(logs)[2]
+    """Return the newest log of the repository; outside of one, of the nearest folder above that has logs."""
+    here = Path.cwd()
+    top = repository_top(here)
+    places = [[here], *([above] for above in here.parents)] if top is None else [_folders_with_logs(top, here)]
+    for folders in places:
+        paths = {path for folder in folders for path in _logs_in(folder) if path.is_file()}
+        if paths:
+            return max(paths, key=lambda path: (path.stat().st_mtime_ns, path.name))
     raise UsageError(f"no log in {LOGS}", remedy="Name a file, a run or a task, or `-` for standard input.")
 
 
@@ -246,11 +253,26 @@ def _is_path(target: str) -> bool:
     return is_like_one and not os.path.isfile(os.path.join(target, layout.RUN_FILE))
 
 
-def _folders_above(folder: Path) -> list[Path]:
-    """Return the folder and its parents, up to the repository's top where there is one."""
-    folders = [folder, *folder.parents]
-    top = repository_top(folder)
-    return folders if top is None else folders[: folders.index(top) + 1]
+def _folders_with_logs(top: Path, here: Path) -> list[Path]:
+    """Return the folders of a repository in which an agent was started: a log is in the agent's working folder."""
+    found, waiting, searched = folders_up_to_top(here), deque([top]), 0
+    while waiting and searched < _SEARCHED_FOLDERS:
+        folder, searched = waiting.popleft(), searched + 1
+        for name in _folder_names(folder):
+            if name == LOGS.parts[0]:
+                found.append(folder)
+            elif not name.startswith(".") and name not in _SKIPPED_FOLDERS:
+                waiting.append(folder / name)
+    return found
+
+
+def _folder_names(folder: Path) -> list[str]:
+    """Return the names of the folders in a folder; none where it cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
 
 
 def _logs_in(folder: Path) -> Iterator[Path]:

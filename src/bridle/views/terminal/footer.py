@@ -18,7 +18,7 @@ SIGNAL_OFFSET = 128
 
 def footer_lines(page: Page, footer: Footer, width: int) -> Iterator[Line]:
     """Yield how the turn ended and what it cost, then its unshown result text, errors and denials."""
-    style = "state.error" if footer.failed else "state.denied" if footer.denials else "state.ok"
+    style = "state.error" if footer.failed or footer.is_empty else "state.denied" if footer.denials else "state.ok"
     for index, text in enumerate(wrap_text(_figures(page, footer), width - 3)):
         yield styled_line(f"{'──' if index == 0 else '  '} {text}", style)
     if footer.text:
@@ -55,10 +55,16 @@ def _exit_code(code: int | None) -> str:
     return f"exit code {code} ({name})" if name else f"exit code {code}"
 
 
+def _verdict(footer: Footer) -> str:
+    if footer.failed:
+        return "✗ failed"
+    if footer.denials:
+        return f"{DENIED} finished, with denied calls"
+    return "✗ finished with an empty result and no text" if footer.is_empty else "✓ finished"
+
+
 def _figures(page: Page, footer: Footer) -> str:
-    parts = [
-        "✗ failed" if footer.failed else f"{DENIED} finished, with denied calls" if footer.denials else "✓ finished"
-    ]
+    parts = [_verdict(footer)]
     if footer.subtype and footer.subtype != "success":
         parts[0] += f": {page.clean(footer.subtype)}"
     if footer.terminal_reason not in (None, "completed"):

@@ -57,7 +57,7 @@ class DialectDecoder(ABC):
         try:
             return self.decode_object(value, raw)
         except RecursionError:  # decoded, but too deep to encode a part of it again
-            return [Malformed(raw=raw, reason="nested too deep", text=raw.decode("utf-8", "replace"))]
+            return [Malformed(raw=raw, reason="nested too deep")]
 
 
 def _objects(line: bytes) -> list[Event | tuple[JsonObject, bytes]]:
@@ -71,7 +71,7 @@ def _objects(line: bytes) -> list[Event | tuple[JsonObject, bytes]]:
         return [_reread(event) for event in decode_tolerantly(line)]
     if isinstance(value, dict):
         return [(value, line)]
-    return [Ignored(raw=line, text=line.decode("utf-8", "replace"))]
+    return [Ignored(raw=line)]
 
 
 def _reread(event: Event) -> Event | tuple[JsonObject, bytes]:

@@ -10,17 +10,16 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from itertools import repeat
 from typing import cast
 
 import msgspec
 
 from bridle.wire.events.decode_tolerant import decode_tolerantly
-from bridle.wire.events.events import Event, Plain, Skipped
+from bridle.wire.events.events import Event, Malformed, Plain, Skipped
 from bridle.wire.events.lines import LINE_LIMIT_BYTES, Lines, Oversize
 from bridle.wire.events.loose_json import JsonObject
-from bridle.wire.events.short_lines import decode_short
+from bridle.wire.events.short_lines import NOT_JSON, TEXT_STARTS, decode_short
 from bridle.wire.events.system import SYSTEM_KINDS, System
 
 
@@ -41,10 +40,6 @@ _DECODE_ERRORS = (msgspec.MsgspecError, ValueError, RecursionError)
 _INTEGER_DIGITS = 4300
 _SAMPLE_BYTES = 128
 _RUN_OF_DIGITS = re.compile(rb"[0-9]{33}")
-
-# No event is as short as that. Garbage of tiny lines repeats them, and an event that is frozen can be returned again.
-_TINY_BYTES = 4
-_TINY_LINES = 4096
 
 
 class Decoder:
@@ -94,28 +89,41 @@ def _decode_all(lines: list[bytes | Oversize]) -> list[Event]:
 
 
 def _decode_each(lines: list[bytes | Oversize]) -> list[Event]:
-    events: list[Event] = []
-    for line in lines:
-        if isinstance(line, Oversize):
-            events.append(Skipped(size_bytes=line.size_bytes))
-        elif len(line) <= _TINY_BYTES:
-            events.extend(_decode_tiny(line))
-        elif _may_hold_absurd_integer(line):
-            events.extend(decode_tolerantly(line))
-        else:
-            events.extend(_decode_one(line))
-    return events
+    decoded = _DecodedLines()
+    found = list(filter(None, map(decoded.__getitem__, lines)))
+    if not decoded.has_glued:
+        return cast("list[Event]", found)
+    return [event for line in lines for event in decoded.events(line)]
 
 
-@lru_cache(_TINY_LINES)
-def _decode_tiny(line: bytes) -> list[Event]:
-    return _decode_one(line)
+class _DecodedLines(dict[bytes | Oversize, Event | list[Event]]):
+    """Lines with their event, each decoded once: garbage repeats lines, and a frozen event can be returned again."""
+
+    has_glued = False
+    """Whether a line has several events; a blank one has an empty list."""
+
+    def __missing__(self, line: bytes | Oversize) -> Event | list[Event]:
+        if isinstance(line, bytes) and line and line[0] in TEXT_STARTS:  # nearly all garbage, without a second call
+            event = self[line] = Malformed(raw=line, reason=NOT_JSON)
+            return event
+        events = _decode_one(line)
+        self.has_glued |= len(events) > 1
+        found = self[line] = events[0] if len(events) == 1 else events
+        return found
+
+    def events(self, line: bytes | Oversize) -> list[Event]:
+        found = self[line]
+        return found if isinstance(found, list) else [found]
 
 
-def _decode_one(line: bytes) -> list[Event]:
+def _decode_one(line: bytes | Oversize) -> list[Event]:
+    if isinstance(line, Oversize):
+        return [Skipped(size_bytes=line.size_bytes)]
     known = decode_short(line)
     if known is not None:
         return known
+    if _may_hold_absurd_integer(line):
+        return decode_tolerantly(line)
     try:
         event = _decode_line(line)
     except _DECODE_ERRORS:

@@ -50,7 +50,7 @@ def decode_tolerantly(line: bytes) -> list[events.Event]:
 def event_from_value(value: Any, raw: bytes) -> events.Event:
     """Return the event of a decoded JSON value and the bytes it came from."""
     if not isinstance(value, dict):
-        return events.Ignored(raw=raw, text=raw.decode("utf-8", "replace"))
+        return events.Ignored(raw=raw)
     kind = type_of(value)
     if kind == "system":
         return _system(value, raw)
@@ -140,7 +140,7 @@ def _piece(text: str, start: int, end: int) -> bytes:
 
 def _malformed(line: bytes, error: Exception) -> events.Malformed:
     reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
-    return events.Malformed(raw=line, reason=reason[:_REASON_LIMIT], text=line.decode("utf-8", "replace"))
+    return events.Malformed(raw=line, reason=reason[:_REASON_LIMIT])
 
 
 def _system(value: JsonObject, raw: bytes) -> events.Event:

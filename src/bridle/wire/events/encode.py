@@ -28,7 +28,7 @@ def encode(event: Event) -> bytes:
 def _line(event: Event) -> bytes:
     match event:
         case Malformed() | Ignored():
-            return (event.raw or event.text.encode("utf-8", "replace")).replace(b"\n", b" ")
+            return event.raw.replace(b"\n", b" ")
         case Skipped():
             return b""
         case Unknown():

@@ -241,11 +241,19 @@ class Unknown(Event, frozen=True, kw_only=True, eq=False, gc=False):
     value: JsonObject = {}
 
 
-class Malformed(Event, frozen=True, kw_only=True, eq=False, gc=False):
+class StrayLine(Event, frozen=True, kw_only=True, eq=False, gc=False):
+    """A line that is not an event."""
+
+    @property
+    def text(self) -> str:
+        """The line as text, decoded when it is read: garbage can be millions of lines that are only counted."""
+        return self.raw.decode("utf-8", "replace")
+
+
+class Malformed(StrayLine, frozen=True, kw_only=True, eq=False, gc=False):
     """A line that is not JSON, or JSON that cannot be decoded."""
 
     reason: str = ""
-    text: str = ""
 
     @property
     def is_protocol(self) -> bool:
@@ -260,10 +268,8 @@ class Skipped(Event, frozen=True, kw_only=True, eq=False, gc=False):
     size_bytes: int = 0
 
 
-class Ignored(Event, frozen=True, kw_only=True, eq=False, gc=False):
+class Ignored(StrayLine, frozen=True, kw_only=True, eq=False, gc=False):
     """A line of JSON that is not an object, so not an event."""
-
-    text: str = ""
 
 
 Plain: TypeAlias = (
@@ -272,8 +278,9 @@ Plain: TypeAlias = (
 
 
 def field_values(event: Event) -> list[Any]:
-    """Return the values of an event's fields without `raw`."""
-    values = (getattr(event, name) for name in event.__struct_fields__ if name != "raw")
+    """Return the values of an event's fields without `raw`; of a line that is not an event, its text as well."""
+    names = (name for name in event.__struct_fields__ if name != "raw")
+    values = (getattr(event, name) for name in (*names, *(["text"] if isinstance(event, StrayLine) else [])))
     return [from_json(value) if isinstance(value, msgspec.Raw) else value for value in values]
 
 

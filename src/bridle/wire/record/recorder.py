@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 from msgspec import Struct
 
-from bridle.wire.events.blocks import Text, ToolResult, ToolUse
+from bridle.wire.events.blocks import Text, ToolResult, ToolUse, UnknownBlock
 from bridle.wire.events.decode_tolerant import convert
 from bridle.wire.events.events import (
     Assistant,
@@ -78,24 +80,25 @@ class Recorder:
             TaskUpdated: self._task_updated,
             TaskNotification: self._task_notification,
             Notice: self._note,
-            Malformed: self._malformed,
             Skipped: self._skipped,
+        }
+        # Garbage can be millions of lines: those that follow each other are added at once.
+        self._fold_several: dict[type[Event], Callable[[list[Any]], None]] = {
+            Malformed: self._malformed,
             Unknown: self._unknown,
             Ignored: self._ignored,
         }
 
     def add(self, event: Event) -> None:
-        self.record.events += 1
-        fold = self._fold.get(type(event))
-        if fold is not None:
-            fold(event)
+        self.add_all([event])
 
     def add_all(self, events: Sequence[Event]) -> None:
-        find = self._fold.get
-        for event in events:
-            fold = find(type(event))
+        for kind, same_kind in groupby(events, type):
+            fold, fold_several = self._fold.get(kind), self._fold_several.get(kind)
             if fold is not None:
-                fold(event)
+                deque(map(fold, same_kind), maxlen=0)
+            elif fold_several is not None:
+                fold_several(list(same_kind))
         self.record.events += len(events)
 
     def _init(self, event: Init) -> None:
@@ -132,8 +135,8 @@ class Recorder:
         if type(message.content) is str:
             return
         for block in message.content:
-            if type(block) is Text:
-                chunk = Chunk(block.text, thread)
+            if type(block) is Text or (type(block) is UnknownBlock and block.kind == "text"):
+                chunk = Chunk(block.text if type(block) is Text else "", thread)  # empty: a text that is no string
                 self._text.add(chunk)
                 if answer is not None:
                     answer.kept.add(chunk)
@@ -284,24 +287,24 @@ class Recorder:
         if event.text and event.text not in notices and len(notices) < _NOTICES_KEPT:
             notices.append(event.text)
 
-    def _malformed(self, event: Malformed) -> None:
+    def _malformed(self, events: list[Malformed]) -> None:
         record = self.record
-        record.parse_errors += 1
-        if not record.is_turn_open and event.text.lstrip().startswith("{"):
+        record.parse_errors += len(events)
+        if not record.is_turn_open and any(map(_begins_object, {event.raw for event in events})):
             record.is_turn_open = True  # an event was cut off; a result may follow, or was cut off itself
-        if len(record.malformed) < _MALFORMED_KEPT:
-            record.malformed.append(event.text[:_MALFORMED_CHARACTERS])
+        kept = events[: _MALFORMED_KEPT - len(record.malformed)]
+        record.malformed.extend(event.text[:_MALFORMED_CHARACTERS] for event in kept)
 
     def _skipped(self, event: Skipped) -> None:
         self.record.parse_errors += 1
         if len(self.record.malformed) < _MALFORMED_KEPT:
             self.record.malformed.append(f"({event.size_bytes} bytes, over the size limit of a line)")
 
-    def _unknown(self, _event: Unknown) -> None:
-        self.record.unknown_events += 1
+    def _unknown(self, events: list[Unknown]) -> None:
+        self.record.unknown_events += len(events)
 
-    def _ignored(self, _event: Ignored) -> None:
-        self.record.ignored += 1
+    def _ignored(self, events: list[Ignored]) -> None:
+        self.record.ignored += len(events)
 
 
 def record_events(events: Iterable[Event]) -> Record:
@@ -310,6 +313,10 @@ def record_events(events: Iterable[Event]) -> Record:
     for event in events:
         recorder.add(event)
     return recorder.record
+
+
+def _begins_object(line: bytes) -> bool:
+    return b"{" in line and line.decode("utf-8", "replace").lstrip().startswith("{")
 
 
 def _reset_time(text: str | None) -> int | None:

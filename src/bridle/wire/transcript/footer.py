@@ -32,6 +32,7 @@ def footer_of(event: Result, clip: Clip, limit: int) -> Footer:
         subtype=event.subtype or "",
         failed=event.has_failed,
         text=clip(_result_text(event), limit).text,
+        is_empty=not (event.has_failed or _result_text(event).strip() or _needs_no_text(event)),
         errors=_errors(event, clip, limit),
         cost_usd=_cost(event),
         turns=plausible(event.num_turns),
@@ -43,6 +44,11 @@ def footer_of(event: Result, clip: Clip, limit: int) -> Footer:
         stop_reason=event.stop_reason,
         from_background=convert(event.origin, Origin).kind == "task-notification",
     )
+
+
+def _needs_no_text(event: Result) -> bool:
+    """Return whether a result is complete without text: an object, or that of a command that takes no turn."""
+    return event.structured_output is not None or event.num_turns == 0 or not isinstance(event.result, str | None)
 
 
 def _result_text(event: Result) -> str:

@@ -211,6 +211,8 @@ class Footer(Item, frozen=True, kw_only=True, tag="footer"):
     failed: bool = False
     text: str = ""
     """The result's text, unless the conversation shows it already."""
+    is_empty: bool = False
+    """Whether a turn of the model ended without any text: neither in the result nor before it."""
     errors: tuple[str, ...] = ()
     cost_usd: float | None = None
     turns: int | None = None

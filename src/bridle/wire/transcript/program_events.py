@@ -57,6 +57,7 @@ class ProgramItems:
         self._session: tuple[Any, ...] | None = None
         self._hooks: dict[str, int] = {}
         self._unreadable: _Unreadable | None = None
+        self._last_unknown: UnknownItem | None = None
         self.fold: dict[type[Event], Callable[[Any, float | None], None]] = {
             Init: self._init,
             ApiRetry: lambda event, at: self._notice(NoticeKind.RETRY, notice_texts.retry(event), at),
@@ -192,11 +193,29 @@ class ProgramItems:
         )
 
     def unknown(self, kind: str, raw: str, thread: str | None, at: float | None) -> None:
-        """Add something unknown to a thread, as it was sent."""
+        """Add something unknown to a thread, as it was sent; one that follows another of its kind extends it."""
+        last = self._last_unknown
+        if thread is None and last is not None and last.kind == kind and self._board.is_last(last.id):
+            self._extend_unknown(last, raw)
+            return
         clipped = self._clip(raw, self._limit)
-        self._board.put(
+        item_id = self._board.put(
             UnknownItem, thread, at=at, kind=kind, raw=clipped.text, omitted_characters=clipped.omitted_characters
         )
+        if thread is None:
+            self._last_unknown = self._unknown_item(item_id)
+
+    def _extend_unknown(self, item: UnknownItem, raw: str) -> None:
+        if item.omitted_characters:  # as many as there are, they are only counted
+            self._board.omit(item.id, len(raw) + 1)
+            return
+        clipped = self._clip(f"{item.raw}\n{raw}", self._limit)
+        self._board.change(item.id, raw=clipped.text, omitted_characters=clipped.omitted_characters)
+        self._last_unknown = self._unknown_item(item.id)
+
+    def _unknown_item(self, item_id: int) -> UnknownItem | None:
+        item = self._board.item(item_id)
+        return item if isinstance(item, UnknownItem) else None
 
 
 def _raw(event: Event) -> str:

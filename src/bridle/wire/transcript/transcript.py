@@ -52,6 +52,7 @@ class Transcript:
         self._program = ProgramItems(self._board, self._calls, self._clip, kept_characters)
         self._inferred = InferredThreads()
         self._shown_texts: set[int] = set()
+        self._has_text = False
         self._answer: tuple[str | None, str] = (None, "")
         self._fold: dict[type[Event], Callable[[Any, float | None], None]] = {
             Assistant: self._assistant,
@@ -184,6 +185,7 @@ class Transcript:
         """Remember a shown text, so that the footer does not repeat it."""
         if event.parent_tool_use_id:
             return
+        self._has_text = self._has_text or bool(text.strip())
         message_id, before = self._answer
         whole = before + text if message_id == event.message.id and message_id is not None else text
         self._answer = (event.message.id, whole[-self._limit :])
@@ -238,7 +240,8 @@ class Transcript:
         if not footer.failed:
             self._calls.turn_succeeded()
         earlier, text = self._board.footer_count, "" if is_shown else footer.text
-        self._board.add(replace(footer, at=at, text=text, earlier_turns=earlier))
+        is_empty = footer.is_empty and not self._has_text
+        self._board.add(replace(footer, at=at, text=text, is_empty=is_empty, earlier_turns=earlier))
 
 
 def _speaker(event: Assistant) -> Speaker:
