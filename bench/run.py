@@ -16,7 +16,16 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # so that `bench` is a package however this file is started
 
-BENCHES = ("wire", "run_layer", "agent_layer", "journal_layer", "loop_layer", "hosts_layer", "views_layer")
+BENCHES = (
+    "wire",
+    "run_layer",
+    "agent_layer",
+    "journal_layer",
+    "loop_layer",
+    "tree_layer",
+    "hosts_layer",
+    "views_layer",
+)
 
 
 def main() -> int:

@@ -88,9 +88,8 @@ def test_a_commit_and_a_ref_that_were_written_are_those_that_git_would_have_writ
         git(folder, "add", "-A")
         git(folder, "commit", "-q", "-m", "first")
         head, tree = _says(folder, "rev-parse", "HEAD"), _says(folder, "rev-parse", "HEAD^{tree}")
-        made = read_git_files.write_commit(
-            folder, tree, [head], "Bridle <bridle@localhost>", 1_790_000_000, "bridle: why"
-        )
+        author = "Bridle <bridle@localhost> 1790000000 +0000"
+        made = read_git_files.write_commit(folder, tree, [head], author, author, "bridle: why")
         dates = {f"GIT_{whose}_DATE": "1790000000 +0000" for whose in ("AUTHOR", "COMMITTER")}
         names = {f"GIT_{whose}_NAME": "Bridle" for whose in ("AUTHOR", "COMMITTER")}
         addresses = {f"GIT_{whose}_EMAIL": "bridle@localhost" for whose in ("AUTHOR", "COMMITTER")}

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bridle.errors import GitError, UsageError
-from bridle.workspace import snapshot
+from bridle.workspace import files_index, snapshot
 from bridle.workspace.git import Git
 from bridle.workspace.restore import restore
 from tests.workspace.fixtures.repositories import git, index, make_repository, read_tree, write
@@ -38,6 +38,7 @@ def test_taking_one_changes_neither_files_nor_index_nor_branches(tmp_path: Path)
     )
     assert before == after
     assert git(repo.folder, "rev-parse", taken.ref).strip() == taken.commit
+    files_index.drop(repo)
     assert list((repo.folder / ".git").glob("bridle-*.index*")) == []
 
 
@@ -264,18 +265,6 @@ def test_an_index_as_committed_makes_the_tree_of_a_commit(tmp_path: Path) -> Non
     assert git(repo.folder, "show", f"{committed}:a.txt") == "CHANGED\n"
 
 
-def test_what_a_killed_git_left_at_the_place_of_an_index_is_not_in_the_way(tmp_path: Path) -> None:
-    repo = make_repository(tmp_path / "r")
-    write(tmp_path, {"own.index": "torn", "own.index.lock": "torn"})
-
-    async def tree() -> str:
-        async with snapshot.index_of_all(repo, at=tmp_path / "own.index") as variables:
-            return await repo.text("write-tree", variables=variables)
-
-    assert asyncio.run(tree()) == git(repo.folder, "rev-parse", "HEAD^{tree}").strip()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["r"]
-
-
 def test_an_index_whose_tree_is_known_is_not_copied(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "r")
     first = asyncio.run(snapshot.staged_tree(repo))
@@ -299,7 +288,7 @@ def test_an_index_that_a_killed_program_left_is_removed_and_that_of_a_living_one
     names = [f"bridle-{gone.pid}-{'0' * 32}.index", f"bridle-{gone.pid}-{'0' * 32}.index.lock"]
     ours = [f"bridle-{os.getpid()}-{'0' * 32}.index", "bridle-notes.index", "index"]
     write(repo.folder / ".git", dict.fromkeys([*names, *ours[:2]], ""))
-    asyncio.run(snapshot.clear_indexes(repo))
+    asyncio.run(files_index.clear_indexes(repo))
     left = {path.name for path in (repo.folder / ".git").iterdir()}
     assert left.isdisjoint(names)
     assert set(ours) <= left

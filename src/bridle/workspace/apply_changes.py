@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from bridle.workspace import exact_bytes, snapshot
+from bridle.workspace import exact_bytes, files_index, snapshot
 from bridle.workspace.git import Git
 from bridle.workspace.merge import Conflicts, merged_tree
 from bridle.workspace.snapshot import Snapshot
@@ -132,7 +132,7 @@ def _has_only(path: Path, deleted: set[str], top: Path) -> bool:
 
 async def _write(git: Git, tree: str, names: list[str]) -> None:
     """Write these files of a tree, over anything that is there."""
-    index = snapshot.private_index_path(await git.git_path("index"))
+    index = files_index.private_index_path(await git.git_path("index"))
     variables = {"GIT_INDEX_FILE": str(index)}
     try:
         await git.run("read-tree", tree, variables=variables)
@@ -140,5 +140,4 @@ async def _write(git: Git, tree: str, names: list[str]) -> None:
         flags = await exact_bytes.flags(git)
         await git.run(*flags, "checkout-index", "--force", "-z", "--stdin", stdin=stdin, variables=variables)
     finally:
-        index.unlink(missing_ok=True)
-        index.with_name(index.name + ".lock").unlink(missing_ok=True)
+        files_index.remove_index(index)

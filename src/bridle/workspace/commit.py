@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bridle.errors import UsageError
+from bridle.workspace import read_git_files
 from bridle.workspace.git import Git
 
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9-]*\Z")
@@ -25,16 +26,18 @@ async def commit(git: Git, text: str) -> str | None:
     return await commit_index(git, text)
 
 
-async def commit_index(git: Git, text: str, *, tree: str | None = None) -> str | None:
+async def commit_index(git: Git, text: str, *, tree: str | None = None, is_refreshed: bool = False) -> str | None:
     """Commit the index, whose tree the caller may know; return None where nothing has changed.
 
     No hook of the repository runs and nothing is signed: both may wait for the user. Git's automatic maintenance is
-    off too.
+    off too. `is_refreshed`: the index has the stat data of all files, which git need not read.
     """
     head = await git.head()
     staged = tree or await git.text("write-tree")
     if head is not None and staged == await git.tree_of(head):
         return None
+    if is_refreshed and not await _is_merging(git):
+        return await _move_head(git, staged, head, text)
     flags = [*await git.identity(), "-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null"]
     flags += ["-c", "maintenance.auto=false", "-c", "gc.auto=0"]
     await git.run(
@@ -49,6 +52,30 @@ async def commit_index(git: Git, text: str, *, tree: str | None = None) -> str |
 async def is_ancestor(git: Git, commit: str, other: str) -> bool:
     """Whether a commit is the other one or below it; False for one that git does not have any more."""
     return commit == other or (await git.run("merge-base", "--is-ancestor", commit, other, accepts=(0, 1, 128)))[0] == 0
+
+
+async def _move_head(git: Git, tree: str, head: str | None, text: str) -> str:
+    """Commit a tree without reading the index."""
+    parents = [head] if head is not None else []
+    try:
+        if not await git.is_plain():
+            raise read_git_files.NeedsGit
+        author, committer = [await git.signature(role) for role in ("author", "committer")]
+        commit = read_git_files.write_commit(git.folder, tree, parents, author, committer, text.removesuffix("\n"))
+    except read_git_files.NeedsGit:
+        flags = [*await git.identity(), "-c", "commit.gpgsign=false"]
+        arguments = [word for parent in parents for word in ("-p", parent)]
+        stdin = text.encode("utf-8", "surrogateescape")
+        commit = (await git.run(*flags, "commit-tree", tree, *arguments, "-F", "-", stdin=stdin))[1].strip()
+    subject = text.partition("\n")[0]
+    await git.run("update-ref", "-m", f"commit: {subject}", "HEAD", commit, head or "0" * len(commit))
+    return commit
+
+
+async def _is_merging(git: Git) -> bool:
+    """Return whether git would do more than commit the index: end a merge or a cherry-pick."""
+    folder = (await git.index_path()).parent
+    return any((folder / name).exists() for name in ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG"))
 
 
 @dataclass(frozen=True)

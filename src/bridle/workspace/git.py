@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from bridle.errors import GitError, UsageError
+from bridle.ground import clock
 from bridle.ground.children.query import query
 from bridle.workspace import read_git_files
 from bridle.workspace.config import LIST_CONFIG, Config
+from bridle.workspace.index_file import Identity
 
 # Adding a very large tree takes a minute on a slow disk; a git that takes longer is blocked.
 LIMIT_SECONDS = 300.0
@@ -25,6 +29,8 @@ FALLBACK_ADDRESS = "bridle@localhost"
 
 _NAME = re.compile(r"(?!/)(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)))[A-Za-z0-9][A-Za-z0-9._/+-]*(?<![./])\Z")
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
+# A name or address that git takes as it is: it strips punctuation at both ends.
+_PLAIN_IDENTITY = re.compile(r"[^\W_](?:[^<>\x00-\x1f\x7f]*[^\W_])?")
 _MESSAGE_CHARACTERS = 800
 # Git refuses a name of these characters alone.
 _NO_NAME = " \t\n.,:;<>\"\\'"
@@ -38,16 +44,30 @@ class Git:
         self.environment = _quiet(os.environ if environment is None else environment)
         """The variables of every git that is run."""
         self._config = Config()
-        self.trees: dict[bytes, str] = {}
-        """Cached trees of indexes, by the digest of the index."""
+        self.trees: dict[Identity, str] = {}
+        """Cached trees of the index."""
+        self.unmarked: frozenset[Identity] = frozenset()
+        """The last index without assume-unchanged and skip-worktree marks."""
+        self.has_attributes = False
+        """Whether files with attributes were added or changed, so that a commit may have other bytes than the files."""
+        self.without_attributes: frozenset[Identity] = frozenset()
+        """The last index without such files."""
+        self.files_indexes: dict[tuple[str, ...], Any] = {}
+        """Private indexes of all files, see `files_index`."""
+        self.files_lock = asyncio.Lock()
+        """Held while one of them is used."""
+        self.partial_trees: dict[tuple[str, ...], Any] = {}
+        """The last tree without the user's untracked files, see `partial_tree`."""
+        self.looks = 0
+        """How often the files were looked at."""
+        self.handed_over: tuple[str, float] | None = None
+        """Who has looked at the files last, and until when nothing has changed them since."""
         self.commits: dict[tuple[str, ...], str] = {}
         """Cached commits of snapshots, by their content."""
         self.left_out: tuple[str, ...] = ()
         """Files that git could not add at the last look, see `add_files`."""
         self.listings: dict[tuple[str, str, int | None], str] = {}
         """Cached output of `git log`, by its range."""
-        self.unmarked: frozenset[bytes] = frozenset()
-        """The digest of the last index without assume-unchanged and skip-worktree marks."""
 
     async def run(
         self,
@@ -178,6 +198,24 @@ class Git:
         settings = await self.settings()
         flags = [] if settings.get("user.name", "").strip(_NO_NAME) else ["-c", f"user.name={FALLBACK_NAME}"]
         return flags if "user.email" in settings else [*flags, "-c", f"user.email={FALLBACK_ADDRESS}"]
+
+    async def signature(self, role: str) -> str:
+        """Return name, address and time of an `author` or `committer`, as git writes them into a commit.
+
+        Raise NeedsGit where git would complete or change them.
+        """
+        settings = await self.settings()
+        parts = []
+        for part in ("name", "email"):
+            variable = self.environment.get(f"GIT_{role.upper()}_{part.upper()}")
+            value = variable or settings.get(f"{role}.{part}") or settings.get(f"user.{part}") or ""
+            if not _PLAIN_IDENTITY.fullmatch(value):
+                raise read_git_files.NeedsGit
+            parts.append(value)
+        if settings.get("i18n.commitencoding", "utf-8").lower() not in ("utf-8", "utf8"):
+            raise read_git_files.NeedsGit
+        now = clock.now()
+        return f"{parts[0]} <{parts[1]}> {int(now.timestamp())} {now.astimezone(clock.local_zone()):%z}"
 
 
 def check_branch(name: str) -> str:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from bridle.workspace import snapshot
+from bridle.workspace import files_index, snapshot
 from bridle.workspace.git import Git
 
 
@@ -44,7 +44,7 @@ async def overlay(git: Git, tree: str, source: str, paths: Collection[str]) -> s
     if not paths or tree == source:
         return tree
     wanted = frozenset(paths)
-    index = snapshot.private_index_path(await git.git_path("index"))
+    index = files_index.private_index_path(await git.git_path("index"))
     own = {"GIT_INDEX_FILE": str(index)}
     entries = [
         line
@@ -59,7 +59,7 @@ async def overlay(git: Git, tree: str, source: str, paths: Collection[str]) -> s
         await git.run("update-index", "-z", "--index-info", stdin=added, variables=own)
         return await git.text("write-tree", variables=own)
     finally:
-        index.unlink(missing_ok=True)
+        files_index.remove_index(index)
 
 
 def _conflicts(rest: list[str]) -> Conflicts:

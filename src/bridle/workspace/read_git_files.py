@@ -114,17 +114,16 @@ def read_commit(top: Path, commit: str) -> tuple[str, tuple[str, ...]]:
     return match[1].decode("ascii"), tuple(match[2].decode("ascii").split()[1::2])
 
 
-def write_commit(top: Path, tree: str, parents: Sequence[str], author: str, seconds: int, text: str) -> str:
-    """Write a commit object that is on no branch; return its id."""
+def write_commit(top: Path, tree: str, parents: Sequence[str], author: str, committer: str, text: str) -> str:
+    """Write a commit object that is on no branch; return its id. Author and committer: name, address and time."""
     if not all(_WHOLE_ID.fullmatch(name) for name in (tree, *parents)):
         raise NeedsGit
     _, shared = git_folders(top)
-    stamp = f"{author} {seconds} +0000"
     lines = [
         f"tree {tree}",
         *(f"parent {parent}" for parent in parents),
-        f"author {stamp}",
-        f"committer {stamp}",
+        f"author {author}",
+        f"committer {committer}",
         "",
         text,
     ]

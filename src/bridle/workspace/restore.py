@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from bridle.errors import GitError
-from bridle.ground import disk
-from bridle.workspace import exact_bytes, snapshot
+from bridle.workspace import exact_bytes, files_index, index_file, snapshot
 from bridle.workspace.add_files import NO_SHORTCUTS, add_all, read_marks, set_marks
 from bridle.workspace.git import Git
 from bridle.workspace.snapshot import Snapshot
@@ -58,7 +57,8 @@ async def restore_files(git: Git, tree: str) -> None:
 
 async def stage(git: Git, tree: str) -> None:
     """Make the index that of a tree; marks stay, and so does the stat data of unchanged files."""
-    marks = await read_marks(git, {})
+    is_unmarked = index_file.identify(await git.index_path()) in git.unmarked
+    marks = {} if is_unmarked else await read_marks(git, {})
     if not marks:
         await git.run("read-tree", "--reset", tree)
         return
@@ -115,7 +115,7 @@ async def _keep_hidden(git: Git, own: Mapping[str, str], keep: Snapshot, is_kept
     added = [(facts.split(), name) for facts, name in zip(fields[::2], fields[1::2], strict=True) if is_kept(name)]
     if not added:
         return
-    path = snapshot.private_index_path(await git.index_path())
+    path = files_index.private_index_path(await git.index_path())
     variables = {"GIT_INDEX_FILE": str(path)}
     try:
         await git.run("read-tree", keep.tree, variables=variables)
@@ -123,29 +123,15 @@ async def _keep_hidden(git: Git, own: Mapping[str, str], keep: Snapshot, is_kept
         await git.run("update-index", "-z", "--index-info", stdin=stdin, variables=variables)
         whole = await git.text("write-tree", variables=variables)
     finally:
-        snapshot.remove_index(path)
+        files_index.remove_index(path)
     await snapshot.replace_tree(git, keep, whole)
 
 
 def _replace_index(real: Path, own: Path) -> None:
     """Make a private index the index of the working copy, in one step."""
-    lock = real.with_name(f"{real.name}.lock")
-    data, facts = own.read_bytes(), own.stat()
-    try:
-        fd = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        remedy = f"If no git is running there, remove {lock}."
-        raise GitError(f"cannot create {lock}: {error.strerror}", remedy=remedy) from error
-    try:
-        try:
-            disk.write_all(fd, data)
-        finally:
-            os.close(fd)
-        os.utime(lock, ns=(facts.st_atime_ns, facts.st_mtime_ns))  # git compares it with the times of files
-        disk.move(lock, real)
-    except BaseException:
-        lock.unlink(missing_ok=True)
-        raise
+    if not index_file.put(real, own.read_bytes(), own.stat()):
+        lock = real.with_name(f"{real.name}.lock")
+        raise GitError(f"cannot create {lock}", remedy=f"If no git is running there, remove {lock}.")
 
 
 def _lines(lines: Sequence[str]) -> bytes:

@@ -157,7 +157,7 @@ def test_the_checked_tree_is_that_of_the_commit(here: Repository) -> None:
     here.write({"a.txt": "changed\n", "new/c.txt": "new\n", "ignored/x": "i\n"})
     (here.folder / "sub/b.txt").unlink()
     result = here.check("true")
-    assert result["tree"] == asyncio.run(fixed_tree.stage_work(here.context))
+    assert result["tree"] == asyncio.run(fixed_tree.stage_work(here.context)).tree
     here.git("commit", "-q", "-m", "work")
     assert result["tree"] == here.git("rev-parse", "HEAD^{tree}").strip()
     assert here.git("ls-tree", "-r", "--name-only", "HEAD").split() == [".gitignore", "a.txt", "new/c.txt"]

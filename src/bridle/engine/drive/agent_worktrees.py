@@ -17,7 +17,7 @@ from bridle.engine.drive.performer import Job, Say
 from bridle.engine.entries.effect_attempts import JOINING, StartedMerge
 from bridle.errors import GitError, ProcessError, UsageError
 from bridle.ground import disk, ids
-from bridle.workspace import apply_changes, git_leftovers, ref_lock, snapshot, worktree
+from bridle.workspace import apply_changes, files_index, git_leftovers, ref_lock, snapshot, worktree
 from bridle.workspace.apply_changes import PlannedMerge
 from bridle.workspace.git import Git
 from bridle.workspace.merge import Conflicts
@@ -152,7 +152,7 @@ class AgentWorktrees:
         git = await self._git() if ended else None
         if git is None:
             return
-        await snapshot.clear_indexes(git)
+        await files_index.clear_indexes(git)
         stems = {tree.name.rpartition("-")[0] for tree in await worktree.list_worktrees(git)}
         stems |= {match[1] for name, _ in await _refs(git) if (match := _SNAPSHOT_REF.fullmatch(name))}
         for effect_id in ended:

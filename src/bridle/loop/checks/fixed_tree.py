@@ -20,8 +20,8 @@ from bridle.ground.lock import FileLock
 from bridle.loop.protection import baseline
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import git_leftovers, snapshot
-from bridle.workspace.add_files import NO_SHORTCUTS, add_all
+from bridle.workspace import files_index, git_leftovers, partial_tree, snapshot
+from bridle.workspace.files_index import look
 from bridle.workspace.git_leftovers import Leftovers
 from bridle.workspace.merge import overlay
 from bridle.workspace.restore import stage
@@ -48,43 +48,60 @@ class CheckedTree:
     """Files that the checks changed and that were reverted; set when they have ended."""
 
 
-async def work_tree(context: RunContext) -> str:
-    """Return the tree of the work: all files that are not ignored, except the user's untracked files."""
+@dataclass(frozen=True)
+class StagedWork:
+    """The work, staged in the index."""
+
+    tree: str
+    is_refreshed: bool
+    """Whether the index has the current stat data of all files."""
+
+
+async def work_tree(context: RunContext, *, is_known: bool = False) -> str:
+    """Return the tree of the work: all files that are not ignored, except the user's untracked files.
+
+    `is_known`: the files are as at the last look.
+    """
+    return await baseline.tree_without(context, _untracked(context), is_known=is_known)
+
+
+async def stage_work(context: RunContext, *, is_known: bool = False) -> StagedWork:
+    """Stage exactly the work for a commit."""
+    tree = await work_tree(context, is_known=is_known)
+    if tree == await snapshot.staged_tree(context.git):
+        return StagedWork(tree, is_refreshed=False)
+    async with look(context.git, as_committed=True, is_known=True) as index:
+        if index.tree == tree and index.replace_real_index():
+            return StagedWork(tree, is_refreshed=True)
+    await stage(context.git, tree)
+    return StagedWork(tree, is_refreshed=False)
+
+
+def _untracked(context: RunContext) -> tuple[str, ...]:
     start = baseline.find(context)
-    return await baseline.tree_without(context, start.untracked if start is not None else ())
-
-
-async def stage_work(context: RunContext) -> str:
-    """Stage exactly the work for a commit; return its tree."""
-    tree = await work_tree(context)
-    if tree != await snapshot.staged_tree(context.git):
-        await stage(context.git, tree)
-    return tree
+    return start.untracked if start is not None else ()
 
 
 @asynccontextmanager
-async def fixed_tree(context: RunContext) -> AsyncIterator[CheckedTree]:
-    """Fix the tree of a working copy while checks run in it."""
+async def fixed_tree(context: RunContext, *, is_known: bool = False) -> AsyncIterator[CheckedTree]:
+    """Fix the tree of a working copy while checks run in it. `is_known`: the files are as at the last look."""
     stem = _stem(context)
     lock = await asyncio.to_thread(
         FileLock.hold, stem.with_suffix(".lock"), holder=f"checks of {context.run}", wait_seconds=LOCK_SECONDS
     )
     try:
         lock.hold_until_agents_end()
-        await _revert_interrupted(context, stem)
-        start = baseline.find(context)
-        untracked = start.untracked if start is not None else ()
-        async with index_of_all(context.git, as_committed=True, at=stem.with_suffix(".index")) as variables:
-            work = await baseline.write_tree(context, variables, untracked)
-            files = work if not untracked else await context.git.text("write-tree", variables=variables)
-            checked = CheckedTree(files, work)
-            head, state = _read_head(context), git_leftovers.read_state(context.folder)
-            disk.write_json_atomic(stem.with_suffix(".json"), {"files": files, "head": head})
-            yield checked
-            await stale_git_locks.clear(context.folder)
-            left = await git_leftovers.undo(context.git, state)
-            checked.changed = await _revert_changes(context, files, variables)
-            checked.changed += _describe_leftovers(left)
+        if await _revert_interrupted(context, stem):
+            is_known = False
+        files = await snapshot.tree_of_all(context.git, as_committed=True, is_known=is_known)
+        checked = CheckedTree(files, await partial_tree.tree_without(context.git, files, _untracked(context)))
+        head, state = _read_head(context), git_leftovers.read_state(context.folder)
+        disk.write_json_atomic(stem.with_suffix(".json"), {"files": files, "head": head})
+        yield checked
+        await stale_git_locks.clear(context.folder)
+        left = await git_leftovers.undo(context.git, state)
+        checked.changed = await _revert_changes(context, files)
+        checked.changed += _describe_leftovers(left)
         await _restore_head(context, head, checked.changed)
         stem.with_suffix(".json").unlink(missing_ok=True)
     finally:
@@ -114,28 +131,30 @@ async def carry_changes(context: RunContext, paths: Collection[str]) -> None:
     disk.write_json_atomic(path, {**note, "files": await overlay(context.git, str(note["files"]), now, paths)})
 
 
-async def _revert_changes(context: RunContext, files: str, variables: dict[str, str]) -> list[str]:
-    """Revert changes since the index was made; return the names."""
-    command = (*NO_SHORTCUTS, "ls-files", "-z", "--modified", "--deleted", "--others", "--exclude-standard")
-    names = await context.git.names(*command, variables=variables)
-    if not [name for name in names if not name.endswith("/")]:  # nested repositories do not count
+async def _revert_changes(context: RunContext, files: str) -> list[str]:
+    """Revert changes since the last look, which found these files; return the names."""
+    git = context.git
+    if await files_index.changed_since_look(git) == []:
         return []
-    await add_all(context.git, variables)
-    after = await context.git.text("write-tree", variables=variables)
-    if after == files:
-        return []
-    changed = await snapshot.changes(context.git, files, after)
-    # The user may have written there during the check: a ref keeps what is reverted.
-    await context.git.run("update-ref", f"{TAKEN_BACK}{ids.check_id(context.run, what='run')}/{after}", after)
-    await context.git.run("read-tree", "--reset", "-u", files, variables=variables)
+    async with index_of_all(git, as_committed=True) as variables:
+        after = await git.text("write-tree", variables=variables)
+        if after == files:
+            return []
+        changed = await snapshot.changes(git, files, after)
+        # The user may have written there during the check: a ref keeps what is reverted.
+        await git.run("update-ref", f"{TAKEN_BACK}{ids.check_id(context.run, what='run')}/{after}", after)
+        await git.run("read-tree", "--reset", "-u", files, variables=variables)
     return changed
 
 
-async def _revert_interrupted(context: RunContext, stem: Path) -> None:
-    """Restore the tree from before an interrupted check; a snapshot keeps what it left."""
+async def _revert_interrupted(context: RunContext, stem: Path) -> bool:
+    """Restore the tree from before an interrupted check, and return whether there was one.
+
+    A snapshot keeps what it left.
+    """
     note = disk.read_json(stem.with_suffix(".json"))
     if not isinstance(note, dict):
-        return
+        return False
     files, note_file = str(note["files"]), stem.with_suffix(".json")
     if await context.git.object(f"{files}^{{tree}}") is None:
         raise GitError(
@@ -143,14 +162,15 @@ async def _revert_interrupted(context: RunContext, stem: Path) -> None:
             remedy=f"Revert what the check changed, remove {note_file}, then run: bridle resume {context.run}",
         )
     await git_leftovers.end_operations(context.git)
-    async with index_of_all(context.git, as_committed=True, at=stem.with_suffix(".index")) as variables:
-        if await context.git.text("write-tree", variables=variables) != files:
-            name = f"{context.run.lower()}-check-{files}"  # `bridle clean` removes what has the run's id
-            left = await snapshot.take(context.git, name=name, why="changes of an interrupted check")
-            context.say(f"a check was interrupted; its changes were reverted and are kept as {left.ref}")
+    if await snapshot.tree_of_all(context.git, as_committed=True) != files:
+        name = f"{context.run.lower()}-check-{files}"  # `bridle clean` removes what has the run's id
+        left = await snapshot.take(context.git, name=name, why="changes of an interrupted check")
+        context.say(f"a check was interrupted; its changes were reverted and are kept as {left.ref}")
+        async with index_of_all(context.git, as_committed=True) as variables:
             await context.git.run("read-tree", "--reset", "-u", files, variables=variables)
     await _restore_head(context, note.get("head"), [])
     note_file.unlink()
+    return True
 
 
 async def _restore_head(context: RunContext, head: str | None, changed: list[str]) -> None:

@@ -15,10 +15,11 @@ from bridle.loop.performers import pre_hooks
 from bridle.loop.process.task_state import Verdict
 from bridle.loop.protection import baseline
 from bridle.loop.protection.newly_ignored import is_generated
+from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.refs import KEPT, run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.logs import exclude_from_git
-from bridle.workspace import snapshot
+from bridle.workspace import files_index, snapshot
 from bridle.workspace.commit import CommitInfo, commit_index, first_parents, format_message, is_ancestor, list_commits
 from bridle.workspace.git import Git
 from bridle.workspace.restore import restore
@@ -145,23 +146,28 @@ async def _keep_detached(git: Git, head: str | None) -> bool:
 
 async def make_commit(args: CommitArgs, context: RunContext) -> CommitResult:
     """Make one commit for a task, with trailers by which a second attempt finds it."""
-    git = context.git
+    git, is_known = context.git, known_files.take_over(context, args.kind)
     await keep_branch(context, head=args.copy_state.head or None if args.copy_state is not None else None)
-    existing = await _find(git, context, args)
+    is_first = is_known and args.tip is not None and await git.head() == args.tip  # right after the checks
+    existing = await _find(git, context, args) if not is_first else None
     if existing is not None and args.tree in (None, existing_tree := await git.tree_of(existing)):
         is_below_tip = args.tip is not None and await is_ancestor(git, existing, args.tip)  # below commits of the user
         return CommitResult(
             commit=existing, head=args.tip if is_below_tip else existing, tree=existing_tree, found=True
         )
     message = commit_message(args, context)
-    refused = await pre_hooks.before_commit(args, context, run_branch(context.run), message)
-    if refused is not None:
-        return CommitResult(refused=refused)
-    staged = await stage_work(context)  # without the user's own untracked files
-    if args.tree not in (None, staged):
-        return CommitResult(again=staged)  # the checks ran on other files
+    if pre_hooks.has_commit_hooks(context):
+        is_known = False  # a hook may change files
+        refused = await pre_hooks.before_commit(args, context, run_branch(context.run), message)
+        if refused is not None:
+            return CommitResult(refused=refused)
+    staged = await stage_work(context, is_known=is_known)  # without the user's own untracked files
+    if args.tree not in (None, staged.tree):
+        return CommitResult(again=staged.tree)  # the checks ran on other files
     folded = await _fold_agent_commits(git, context, args.tip)
-    commit = await commit_index(git, message, tree=staged)
+    commit = await commit_index(git, message, tree=staged.tree, is_refreshed=staged.is_refreshed)
+    await files_index.accept_real_index(git, staged.tree)
+    known_files.hand_over(context, args.kind)
     head = commit or await git.head()  # nothing has changed since the last commit, which the verdict is about
     tree = await git.tree_of(head) if head else None
     return CommitResult(commit=commit, head=head, tree=tree, folded=tuple(folded))

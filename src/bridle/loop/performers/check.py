@@ -9,6 +9,7 @@ from bridle.loop.checks.fresh_checkout import changed_in, checkout
 from bridle.loop.checks.run_check import run_check
 from bridle.loop.effect_results import CheckResult, ChecksResult
 from bridle.loop.effects import Check, CheckArgs
+from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.run_context import RunContext
 
 CHECKOUT = "checkout"
@@ -21,11 +22,13 @@ async def check(args: CheckArgs, context: RunContext) -> ChecksResult:
 
     A second attempt after a crash starts with the files as they were before the first one.
     """
-    async with fixed_tree(context) as fixed:
+    async with fixed_tree(context, is_known=known_files.take_over(context, args.kind)) as fixed:
         if context.settings.clean == CHECKOUT:
             results, changed = await _in_checkout(context, fixed.work, args.checks, args.task)
         else:
             results, changed = await run_checks(context, args.checks, task=args.task), []
+    if not fixed.changed:
+        known_files.hand_over(context, args.kind)
     changed = [*fixed.changed, *changed]
     for name in changed[:SHOWN_NAMES]:
         context.say(f"{args.task}: a check changed {name}; the change was reverted")

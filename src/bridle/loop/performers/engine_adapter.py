@@ -25,6 +25,7 @@ from bridle.loop.performers.user_changes import Delivery
 from bridle.loop.performers.working_copies import Worktrees
 from bridle.loop.progress_events import EffectFinished, EffectStarted
 from bridle.loop.user_messages import UserMessageReader
+from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.run_context import RunContext
 
 Function = Callable[[Any, RunContext], Awaitable[Result]]
@@ -93,6 +94,8 @@ class LoopPerformer:
         """
         try:
             context = await self.copies.context_for(args)
+            if args.kind not in known_files.GIVERS:
+                known_files.take_over(context, args.kind)  # it may change files
             result = self.delivery.stamp(await self.function(args, context))
             return result, await evidence(result, context)
         except (UserError, RunError) as error:

@@ -15,6 +15,7 @@ from bridle.loop.checks.setup_commands import ensure_setup
 from bridle.loop.effect_results import LandResult, MergeResult, PrepareCopyResult, SaveWorkResult
 from bridle.loop.effects import LandArgs, MergeArgs, PrepareCopyArgs, SaveWorkArgs
 from bridle.loop.performers.branch import commit_message, keep_branch, keep_moved
+from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.refs import kept_ref, run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import check_out
@@ -30,7 +31,7 @@ SHOWN_NAMES = 50
 async def prepare_copy(args: PrepareCopyArgs, context: RunContext) -> PrepareCopyResult:
     """Prepare a worker's copy for a task."""
     git, tip = context.git, args.tip
-    await check_out(context, tip)
+    await check_out(context, tip, is_known=known_files.take_over(context, args.kind))
     tree = await git.tree_of(tip)
     failed = await ensure_setup(context, tree, task=args.task)
     if args.kept is None:
@@ -61,7 +62,9 @@ async def save_work(args: SaveWorkArgs, context: RunContext) -> SaveWorkResult:
 async def merge(args: MergeArgs, context: RunContext) -> MergeResult:
     """Rebase a task's commit onto the newest one; where they conflict, nothing changes."""
     git, tip, commit = context.git, args.tip, args.commit
-    tree = await merged_tree(git, tip, commit)
+    is_known = known_files.take_over(context, args.kind)
+    is_child = (tip,) == await git.parents_of(commit)
+    tree = await git.tree_of(commit) if is_child else await merged_tree(git, tip, commit)
     if isinstance(tree, Conflicts):
         return MergeResult(
             kept=await _hold(context, args, commit),
@@ -72,9 +75,9 @@ async def merge(args: MergeArgs, context: RunContext) -> MergeResult:
         )
     merged = None
     if tree != await git.tree_of(tip):
-        merged = commit if await _is_child_of(git, commit, tip) else await _commit(args, context, tree)
+        merged = commit if is_child else await _commit(args, context, tree)
     head = merged or tip
-    await check_out(context, head)
+    await check_out(context, head, is_known=is_known)
     failed = await ensure_setup(context, tree, task=args.task)
     kept = await _hold(context, args, head)
     return MergeResult(commit=merged, head=head, tree=tree, kept=kept, setup=failed)
@@ -104,7 +107,7 @@ async def land(args: LandArgs, context: RunContext) -> LandResult:
 async def _has_foreign_changes(git: Git, tip: str, commit: str) -> bool:
     """Whether a copy has changes other than those of a `land` that was killed."""
     changed = await git.names("diff", "--name-only", "--no-renames", "-z", "HEAD")
-    return bool(set(changed) - set(await snapshot.changes(git, tip, commit)))
+    return bool(changed) and bool(set(changed) - set(await snapshot.changes(git, tip, commit)))
 
 
 async def _commit(args: MergeArgs, context: RunContext, tree: str) -> str:
@@ -119,13 +122,9 @@ async def _commit(args: MergeArgs, context: RunContext, tree: str) -> str:
     return text.strip()
 
 
-async def _is_child_of(git: Git, commit: str, tip: str) -> bool:
-    return (await git.text("rev-list", "--parents", "-n", "1", commit)).split()[1:] == [tip]
-
-
 async def _hold(context: RunContext, args: SaveWorkArgs | MergeArgs, commit: str) -> str:
     ref = kept_ref(context.run, args.task, args.iteration)
-    await context.git.run("update-ref", ref, commit)
+    await snapshot.write_ref(context.git, ref, commit)
     return ref
 
 

@@ -36,13 +36,15 @@ async def before_branch(context: RunContext, branch: str) -> None:
         raise UsageError(f"the branch {branch} was not made: {refused}", remedy="Fix that, then run: bridle resume")
 
 
+def has_commit_hooks(context: RunContext) -> bool:
+    return context.hooks is not None and bool(context.hooks.scripts(PRE_COMMIT))
+
+
 async def before_commit(args: CommitArgs, context: RunContext, branch: str, message: str) -> str | None:
     """Run the hooks before a task's commit is made; return the output of those that refused it.
 
     A hook may change files: the checks then run once more.
     """
-    if context.hooks is None or not context.hooks.scripts(PRE_COMMIT):
-        return None
     changed = await snapshot.changes(context.git, "HEAD", await work_tree(context))
     payload = {
         "branch": branch,

@@ -23,6 +23,7 @@ from bridle.loop.protection.tree_changes import Change, changes_since, texts_of
 from bridle.loop.protection.untracked_files import LostFiles
 from bridle.loop.protection.weakened_tests import find_weakened
 from bridle.loop.text.path_patterns import matches
+from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import snapshot
 
@@ -43,6 +44,7 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
 
     A second attempt after a crash returns the same result: what is undone is written down first.
     """
+    is_known = known_files.take_over(context, args.kind)
     start = baseline.read(context, digest=args.origin)
     may_edit = list(args.may_edit)
     last = args.tip or await last_of_run(context.git, context)
@@ -56,7 +58,7 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
     undone = _noted(context, args, [*wanted, *mine])
     apply(context, wanted)
     missing = await untracked_files.restore(context, found) if found is not None else []
-    tree = await work_tree(context)
+    tree = await work_tree(context, is_known=is_known and not wanted and found is None)
     changes = await changes_since(context, last or start.work, tree, leave=start.untracked)
     untracked = [change.path for change in changes if change.is_gone and change.path in versions]
     untracked = [path for path in untracked if _is_left(context, path)]
@@ -70,6 +72,7 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
     left_out = [name for name in context.git.left_out if name not in start.untracked]
     reported = [*await _tests(context, changes), *await _others(context, changes), *_report_left_out(left_out)]
     reported += [*missing, *(found.reports() if found is not None else ())]
+    known_files.hand_over(context, args.kind)
     return ProtectResult(
         tree=tree,
         outside=tuple(await _outside(context, found, before, with_ignored=not changes))[:SHOWN_NAMES],

@@ -20,6 +20,7 @@ from bridle.loop.plan.model import Task
 from bridle.loop.process.task_state import Usage
 from bridle.loop.progress_events import AgentPrinted
 from bridle.loop.user_messages import UserMessageReader
+from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.refs import task_slug
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.budget import Cost, cost_so_far
@@ -30,7 +31,7 @@ from bridle.run.runner import run
 from bridle.wire.record.denials import denied_tool
 from bridle.wire.record.outcome import Ending, judge
 from bridle.wire.record.record import Record
-from bridle.workspace import git_leftovers, snapshot
+from bridle.workspace import files_index, git_leftovers, snapshot
 from bridle.workspace.snapshot import Snapshot
 
 AGENTS_FILE = "AGENTS.md"
@@ -47,9 +48,10 @@ DENIALS = 20
 
 async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader, time: DriverTime) -> WorkResult:
     """Run one agent on a task; every way in which it can end is a result."""
+    is_known = known_files.take_over(context, args.kind)
     task = context.plan.task(args.task)
     git_before = after_agent.read_metadata(context)
-    before = await _snapshot(context, args)
+    before = await _snapshot(context, args, is_known=is_known)
     state_before = git_leftovers.read_state(context.folder)
     received = messages.since(args.after)
     prompt = _prompt(task, args, context, (*args.hints, *received.hints))
@@ -95,6 +97,8 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader,
         conflicts=after_agent.unresolved(context, (*args.conflicts, *left.conflicts)),
     )
     _add_progress(context, args, result)
+    if not files_index.may_track(context.git, progress_file.FILE):
+        known_files.hand_over(context, args.kind)
     return result
 
 
@@ -122,12 +126,12 @@ def snapshot_name(context: RunContext, args: WorkArgs) -> str:
     return f"{context.run.lower()}-{task_slug(args.task)}-{args.iteration}"
 
 
-async def _snapshot(context: RunContext, args: WorkArgs) -> Snapshot:
+async def _snapshot(context: RunContext, args: WorkArgs, *, is_known: bool) -> Snapshot:
     """Take a snapshot before the iteration, or find the one of an interrupted attempt."""
     name = snapshot_name(context, args)
     existing = await snapshot.find(context.git, name)
     if existing is None:
-        return await snapshot.take(context.git, name=name, why="before an iteration")
+        return await snapshot.take(context.git, name=name, why="before an iteration", is_known=is_known)
     await git_leftovers.end_operations(context.git)
     return existing
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec.structs import replace
@@ -43,6 +43,8 @@ class Worktrees:
     context: RunContext
     """In the user's own working copy."""
     has_worktree: bool
+    _contexts: dict[int | None, RunContext] = field(default_factory=dict)
+    """Of the worktrees, by worker: what their `Git` knows is kept from effect to effect."""
 
     async def context_for(self, args: Arguments[Any]) -> RunContext:
         """Return the context of the working copy in which an effect runs, which exists from now on."""
@@ -50,8 +52,11 @@ class Worktrees:
             if args.kind != effects.PREPARE:
                 await return_to_branch(self.context)
             return self.context
-        context = in_worktree(self.context, args.worker)
+        if args.worker not in self._contexts:
+            self._contexts[args.worker] = in_worktree(self.context, args.worker)
+        context = self._contexts[args.worker]
         if not is_complete(context.folder):
+            context = self._contexts[args.worker] = in_worktree(self.context, args.worker)
             await _make(context, args.copy_state or CopyState(), runs_setup=args.kind not in _RUN_SETUP_THEMSELVES)
         return context
 

@@ -12,6 +12,7 @@ import os
 import stat
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -29,8 +30,9 @@ from bridle.loop.settings.bridle_toml import FILE_NAME
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import read_note
+from bridle.workspace import partial_tree
 from bridle.workspace.merge import overlay
-from bridle.workspace.snapshot import commit_tree, index_of_all, tree_of_all, tree_of_index
+from bridle.workspace.snapshot import commit_tree, tree_of_all
 
 REFS = "refs/bridle/origins/"
 OUR_FOLDER = ".ralph"
@@ -140,7 +142,7 @@ def find(context: RunContext) -> Baseline | None:
     if data is None:
         return None
     try:
-        recorded = replace(_from_json(json.loads(data)), digest=_digest(data))
+        recorded = _parse(data)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise JournalBroken(f"cannot read {path}: {error}", remedy="Start a new run.") from error
     made = () if context.repository is None else read_note(context.folder).made
@@ -168,28 +170,10 @@ def find_protected(context: RunContext, names: list[str]) -> Protected:
     return replace(definitions, files=dict(sorted(files.items())), parts=parts, absent=absent)
 
 
-async def tree_without(context: RunContext, untracked: tuple[str, ...]) -> str:
-    """Return the tree of the working copy without these files."""
-    if not untracked:
-        return await tree_of_all(context.git, as_committed=True)
-    async with index_of_all(context.git, as_committed=True) as variables:
-        return await write_tree(context, variables, untracked)
-
-
-async def write_tree(context: RunContext, variables: Mapping[str, str], untracked: tuple[str, ...]) -> str:
-    """Return the tree of a private index without these files; the index keeps them."""
-    whole = await tree_of_index(context.git, variables)
-    if not untracked:
-        return whole
-    other = Path(variables["GIT_INDEX_FILE"]).with_suffix(f".{ids.new_token()}.index")
-    own = {"GIT_INDEX_FILE": str(other)}
-    try:
-        await context.git.run("read-tree", whole, variables=own)
-        listed = b"".join(os.fsencode(name) + b"\0" for name in untracked)
-        await context.git.run("update-index", "--force-remove", "-z", "--stdin", stdin=listed, variables=own)
-        return await context.git.text("write-tree", variables=own)
-    finally:
-        other.unlink(missing_ok=True)
+async def tree_without(context: RunContext, untracked: tuple[str, ...], *, is_known: bool = False) -> str:
+    """Return the tree of the working copy without these files, as a commit would contain it."""
+    tree = await tree_of_all(context.git, as_committed=True, is_known=is_known)
+    return await partial_tree.tree_without(context.git, tree, untracked)
 
 
 async def _keep(
@@ -271,6 +255,11 @@ def _as_json(recorded: Baseline) -> dict[str, Any]:
         "kept": msgspec.to_builtins(recorded.kept),
         **({"adopted": dict(recorded.adopted)} if recorded.adopted else {}),
     }
+
+
+@lru_cache(maxsize=2)  # every effect reads it, and it may name thousands of files
+def _parse(data: bytes) -> Baseline:
+    return replace(_from_json(json.loads(data)), digest=_digest(data))
 
 
 def _from_json(value: Mapping[str, Any]) -> Baseline:

@@ -14,13 +14,16 @@ from pathlib import Path
 
 import msgspec
 
-from bridle.errors import DiskError
+from bridle.errors import DiskError, GitError
 from bridle.ground import disk
 from bridle.ground.git_folder import git_folder
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import worktree
 from bridle.workspace.add_files import NO_SHORTCUTS, add_all
+from bridle.workspace.files_index import move_clean_files
 from bridle.workspace.git import Git
+from bridle.workspace.partial_tree import tree_without
+from bridle.workspace.snapshot import staged_tree, tree_of_all
 from bridle.workspace.worktree import AGENTS_FOLDER
 
 NOTE = "bridle-copy.json"
@@ -37,6 +40,8 @@ _PATHS = (
     "PWD",
     "OLDPWD",
 )
+# In the reflog of a worker's worktree.
+MOVED = "bridle: a worker's copy"
 _OWN_CHECK = Path(".ralph") / "check"
 _CHECK_LIMIT_BYTES = 8 * 1024 * 1024
 
@@ -117,10 +122,39 @@ def write_note(folder: Path, note: WorktreeNote) -> None:
     disk.write_json_atomic(path, msgspec.to_builtins(note))
 
 
-async def check_out(context: RunContext, head: str, tree: str | None = None) -> None:
-    """Check out a commit in a worker's worktree, detached, with the files of `tree` on top."""
-    await context.git.run("update-ref", "--no-deref", "-m", "bridle: a worker's copy", "HEAD", head)
+async def check_out(context: RunContext, head: str, tree: str | None = None, *, is_known: bool = False) -> None:
+    """Check out a commit in a worker's worktree, detached, with the files of `tree` on top.
+
+    `is_known`: the files are as at the last look.
+    """
+    if tree is None and await _move_clean_copy(context, head, is_known=is_known):
+        return
+    await context.git.run("update-ref", "--no-deref", "-m", MOVED, "HEAD", head)
     await restore_tree(context, tree or f"{head}^{{tree}}")
+
+
+async def _move_clean_copy(context: RunContext, head: str, *, is_known: bool) -> bool:
+    """Check out a commit where files and index are those of HEAD; return False, without a change, where they are not.
+
+    Git then reads and writes only files that differ between the two commits.
+    """
+    git = context.git
+    now = await git.head()
+    if now is None or await git.branch() is not None:
+        return False
+    files = await tree_of_all(git, as_committed=True, is_known=is_known)
+    before, after = await git.tree_of(now), await git.tree_of(head)
+    made = tuple(sorted(read_note(context.folder).made))
+    if before != await tree_without(git, files, made) or before != await staged_tree(git):
+        return False
+    if before != after:
+        try:
+            await move_clean_files(git, before, after)
+        except GitError:
+            return False  # an ignored file is in the way
+    if now != head:
+        await git.run("update-ref", "--no-deref", "-m", MOVED, "HEAD", head)
+    return True
 
 
 async def restore_tree(context: RunContext, tree: str) -> None:

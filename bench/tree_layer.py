@@ -1,0 +1,197 @@
+"""What an iteration of the loop costs in trees of several sizes, against `git add -A && git commit` in the same tree.
+
+Each scene is measured with an agent that takes no time, the guard `true` and a commit for each task. The number of git
+processes of a task is counted by a `git` in front of the real one, in a serial and in a parallel run.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from bench.loops import LIMIT_SECONDS, Figures, LoopFailed, Place, measure, ours, place
+from bench.measure import CACHE, Target
+
+TASKS = 8
+ROUNDS = 3
+PARALLEL = 4
+# Tasks of the two runs whose numbers of git processes are compared: what the start and the end take cancels out.
+FEW, MANY = 8, 24
+TRACKED = 100_000
+UNTRACKED = 20_000
+UNTRACKED_BYTES = 500 * 1024 * 1024
+FILES_IN_FOLDER = 500
+
+SMALL, MANY_TRACKED = "small", f"{TRACKED} tracked files"
+MANY_UNTRACKED, LARGE_UNTRACKED = f"{UNTRACKED} untracked files", f"{UNTRACKED_BYTES // 2**20} MB untracked"
+
+TRACKED_FACTOR = 2.0
+UNTRACKED_FACTOR = 3.0
+SIZE_FACTOR = 1.5
+PARALLEL_FACTOR = 1.5
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A tree of some size."""
+
+    name: str
+    tracked: int = 0
+    fill: Callable[[Path], None] = lambda _folder: None
+    """Adds the untracked files."""
+
+
+def _many_files(folder: Path, number: int) -> None:
+    for start in range(0, number, FILES_IN_FOLDER):
+        part = folder / f"part-{start // FILES_IN_FOLDER}"
+        part.mkdir(parents=True)
+        for name in range(start, min(start + FILES_IN_FOLDER, number)):
+            (part / f"file-{name}.txt").write_text(f"{name}\n", encoding="ascii")
+
+
+def _large_file(folder: Path) -> None:
+    with (folder / "large.bin").open("wb") as stream:
+        stream.truncate(UNTRACKED_BYTES)
+
+
+SCENES = (
+    Scene(SMALL),
+    Scene(MANY_TRACKED, tracked=TRACKED),
+    Scene(MANY_UNTRACKED, fill=lambda folder: _many_files(folder / "untracked", UNTRACKED)),
+    Scene(LARGE_UNTRACKED, fill=_large_file),
+)
+
+
+def run() -> dict[str, Any]:
+    """Measure; the result holds rows for a table, targets, and remarks."""
+    (CACHE / "bench").mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="trees-", dir=CACHE / "bench") as work:
+        return measure_in(Path(work))
+
+
+def measure_in(folder: Path, scenes: tuple[Scene, ...] = SCENES, rounds: int = ROUNDS) -> dict[str, Any]:
+    """Measure scenes in a folder, whose file system decides the figures."""
+    numbers = count()
+    own, floor = {scene.name: Figures() for scene in scenes}, {scene.name: Figures() for scene in scenes}
+    for _ in range(rounds):
+        for scene in scenes:
+            with _scene(folder / f"scene-{next(numbers)}", scene) as here:
+                measure(ours(guarded=True), here, TASKS, own[scene.name])
+                _measure_floor(here, floor[scene.name])
+    starts = {workers: _git_starts(folder / f"starts-{workers}", workers) for workers in (1, PARALLEL)}
+    return {
+        "rows": [row for scene in scenes for row in _rows(scene.name, own[scene.name], floor[scene.name])],
+        "targets": _targets(own, floor, starts),
+        "remarks": [
+            f"The least of {rounds} rounds of {TASKS} tasks. The floor: `git add -A && git commit` of one file.",
+            f"git processes for a task: {starts[1]:.1f} serial, {starts[PARALLEL]:.1f} with --parallel {PARALLEL}.",
+        ],
+    }
+
+
+@contextmanager
+def _scene(folder: Path, scene: Scene) -> Iterator[Place]:
+    """A fresh repository with the files of a scene."""
+    loop = ours(guarded=True)
+    with place(folder, loop, TASKS) as here:
+        if scene.tracked:
+            _many_files(here.repository / "tracked", scene.tracked)
+            here.git("add", "-A")
+            here.git("commit", "-q", "-m", "many files")
+        scene.fill(here.repository)
+        yield here
+
+
+def _measure_floor(here: Place, seen: Figures) -> None:
+    """Commit one changed file several times; the first commit takes all untracked files and is not counted."""
+    seconds = []
+    for number in range(TASKS + 1):
+        with (here.repository / "work.txt").open("a", encoding="ascii") as stream:
+            stream.write("y\n")
+        began, used = time.perf_counter(), _cpu_of_children()
+        here.git("add", "-A")
+        here.git("commit", "-q", "-m", str(number))
+        seconds.append((time.perf_counter() - began, _cpu_of_children() - used))
+    seen.gaps.append(statistics.median(wall for wall, _ in seconds[1:]))
+    seen.cpu.append(statistics.mean(cpu for _, cpu in seconds[1:]))
+
+
+def _cpu_of_children() -> float:
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def _git_starts(folder: Path, workers: int) -> float:
+    """The number of git processes for each task."""
+    few, many = (_count_starts(folder / str(tasks), workers, tasks) for tasks in (FEW, MANY))
+    return (many - few) / (MANY - FEW)
+
+
+def _count_starts(folder: Path, workers: int, tasks: int) -> int:
+    wrapped, log = folder / "wrapped", folder / "log"
+    wrapped.mkdir(parents=True)
+    git = shutil.which("git")
+    assert git is not None, "the repository was cloned with it"
+    program = wrapped / "git"
+    program.write_text(f"#!/bin/sh\necho \"$*\" >>'{log}'\nexec '{git}' \"$@\"\n", encoding="utf-8")
+    program.chmod(0o700)
+    loop = ours(guarded=True)
+    more = ("--parallel", str(workers)) if workers > 1 else ()
+    loop = replace(loop, argv=(*loop.argv, *more), path=(str(wrapped),))
+    with place(folder / "scene", loop, tasks, starts=folder / "starts") as here:
+        agent = here.folder / "bin" / "claude"  # parallel agents must not change the same file
+        agent.write_text(agent.read_text(encoding="utf-8").replace("work.txt", "work-$$.txt"), encoding="utf-8")
+        log.unlink(missing_ok=True)  # what making the scene took
+        done = subprocess.run(
+            loop.argv,
+            cwd=here.repository,
+            env=here.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=LIMIT_SECONDS,
+        )
+        if done.returncode != 0:
+            raise LoopFailed(f"{loop.name} ended with {done.returncode}:\n{done.stderr.decode()[-2000:]}")
+    return len(log.read_text(encoding="utf-8", errors="replace").splitlines())
+
+
+def _rows(name: str, own: Figures, floor: Figures) -> list[dict[str, Any]]:
+    return [
+        {
+            "tree": name,
+            "program": program,
+            "wall ms": round(1000 * min(figures.gaps), 1),
+            "median of rounds": round(1000 * statistics.median(figures.gaps), 1),
+            "CPU ms": round(1000 * min(figures.cpu), 1),
+            "against git": round(min(figures.gaps) / min(floor.gaps), 2),
+        }
+        for program, figures in (("bridle", own), ("git add, git commit", floor))
+    ]
+
+
+def _targets(own: dict[str, Figures], floor: dict[str, Figures], starts: dict[int, float]) -> list[Target]:
+    def under(claim: str, found: float, wanted: float) -> Target:
+        return Target(claim=claim, found=found, wanted=wanted, at_least=False)
+
+    targets = [under("git processes of a task: parallel against serial", starts[PARALLEL] / starts[1], PARALLEL_FACTOR)]
+    if MANY_TRACKED in own:
+        ratio = min(own[MANY_TRACKED].gaps) / min(floor[MANY_TRACKED].gaps)
+        targets.append(under(f"{MANY_TRACKED}: ours against git", ratio, TRACKED_FACTOR))
+    if SMALL in own and LARGE_UNTRACKED in own:
+        ratio = min(own[LARGE_UNTRACKED].gaps) / min(own[SMALL].gaps)
+        targets.append(under(f"{LARGE_UNTRACKED}: ours against the small tree", ratio, SIZE_FACTOR))
+    if MANY_UNTRACKED in own:
+        ratio = min(own[MANY_UNTRACKED].gaps) / min(floor[MANY_UNTRACKED].gaps)
+        targets.append(under(f"{MANY_UNTRACKED}: ours against git", ratio, UNTRACKED_FACTOR))
+    return targets

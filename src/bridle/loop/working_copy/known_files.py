@@ -1,0 +1,41 @@
+"""What one effect of a task knows about the files is handed over to the next one, which need not look at them again."""
+
+from __future__ import annotations
+
+from bridle.engine.hooks import find_hooks
+from bridle.loop import effects
+from bridle.loop.working_copy.run_context import RunContext
+from bridle.workspace import files_index
+
+# Native hooks that run between two effects, and may change files.
+_BETWEEN_EFFECTS = (
+    find_hooks.ON_TASK_COMPLETE,
+    find_hooks.ON_ITERATION_END,
+    find_hooks.ON_ITERATION_START,
+    find_hooks.ON_STEP_DISPATCH,
+    find_hooks.ON_TASK_START,
+    find_hooks.ON_SCORE,
+)
+
+
+# The effects whose last look each kind can use: those that come right before it.
+GIVERS = {
+    effects.PROTECT: (effects.WORK,),
+    effects.CHECK: (effects.WORK, effects.PROTECT),
+    effects.COMMIT: (effects.PROTECT, effects.CHECK),
+    effects.MERGE: (effects.COMMIT,),
+    effects.WORK: (effects.COMMIT, effects.CHECK),
+    effects.PREPARE_COPY: (effects.COMMIT, effects.CHECK),
+}
+
+
+def hand_over(context: RunContext, giver: str) -> None:
+    """Tell the next effect that only Bridle has worked in this working copy since the last look at its files."""
+    hooks = context.hooks
+    if hooks is None or not any(hooks.scripts(hook_type) for hook_type in _BETWEEN_EFFECTS):
+        files_index.hand_over(context.git, giver)
+
+
+def take_over(context: RunContext, kind: str) -> bool:
+    """Return whether the files are as at the last look of the effect before."""
+    return files_index.take_over(context.git, GIVERS.get(kind, ()))

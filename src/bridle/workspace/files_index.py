@@ -1,0 +1,373 @@
+"""A private index of all files of a working copy, kept by one `Git` so that unchanged files are not hashed again.
+
+It is a cache of one process. It is dropped, and copied from the real index again, after a git that failed, if its file
+or the settings have changed, or if the real index tracks other ignored files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import weakref
+from collections.abc import AsyncIterator, Container, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from bridle.errors import GitError
+from bridle.ground import clock, disk, ids
+from bridle.ground.descendants import census
+from bridle.workspace import exact_bytes, index_file, read_git_files
+from bridle.workspace.add_files import NO_SHORTCUTS, add_all, clear_marks, read_marks
+from bridle.workspace.git import Git
+from bridle.workspace.index_file import Identity
+
+# Between two effects of a task the driver needs milliseconds, or seconds on a loaded machine. Its shortest wait, during
+# which the user may change files, is longer.
+HANDED_OVER_SECONDS = 4.0
+# How far the clock of a file system may differ from ours: entries so close to a look are hashed again by the next one.
+RECENT_SECONDS = 2
+
+_ATTRIBUTES_CHANGED = re.compile(r"\.gitattributes'$", re.MULTILINE)
+_ATTRIBUTES_LIMIT_BYTES = 1024 * 1024
+_PRIVATE_INDEX = re.compile(r"bridle-(\d+)-[0-9a-f]{32}\.index(?:\.lock)?")
+
+
+class Conditions(NamedTuple):
+    """What the content of an index depends on, besides the files."""
+
+    settings: Mapping[str, str]
+    attributes: bytes | None
+
+    @property
+    def id_length(self) -> int:
+        """The length of an object id."""
+        return 64 if self.settings.get("extensions.objectformat") == "sha256" else 40
+
+
+class FilesIndex:
+    """A private index of all files that are not ignored."""
+
+    def __init__(self, git: Git, real: Path, conditions: Conditions) -> None:
+        self._git, self._real, self._conditions = git, real, conditions
+        self._path = private_index_path(real)
+        weakref.finalize(self, remove_index, self._path)
+        self._identity: Identity | None = None
+        """Of its own file after the last use."""
+        self._source: Identity | None = None
+        """Of the real index that tracks the same files."""
+        self._sizes: dict[int, bytes] = {}
+        """Sizes that were set to 0, by their positions: git compares the content of such entries."""
+        self._is_replaceable = False
+        """Whether it can replace the real index without losing anything."""
+        self._has_untracked = False
+        """Whether it has more files than the real index, so that a copy of that would lose their stat data."""
+        self.tree = ""
+        """The tree of all files at the last look; empty before it."""
+        self.look = 0
+        """The number of that look: one byte for byte does not update the index of files as committed."""
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The variable that selects this index."""
+        return {"GIT_INDEX_FILE": str(self._path)}
+
+    def drop(self) -> None:
+        remove_index(self._path)
+
+    async def copy_real_index(self) -> None:
+        """Begin with the entries of the real index: with them git need not hash unchanged files."""
+        self._source = index_file.identify(self._real)
+        try:
+            facts, data = self._real.stat(), self._real.read_bytes()
+        except FileNotFoundError:
+            return
+        disk.write_private(self._path, data)
+        # Git trusts its cached stat data only if the index is newer than the file; a copy with a newer time would hide
+        # a change made in the same second.
+        os.utime(self._path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+        if index_file.has_special_extensions(data):
+            await self._git.run(*NO_SHORTCUTS, "update-index", "--no-split-index", variables=self.variables)
+        if self._source not in self._git.unmarked:
+            has_marks = await clear_marks(self._git, self.variables)
+            if self._source is not None and not has_marks:
+                self._git.unmarked = frozenset({self._source})
+        if data[:8] not in (index_file.VERSION_2, index_file.VERSION_3):
+            await self._git.run("update-index", "--index-version", "2", variables=self.variables)
+        elif data[:8] == index_file.VERSION_2:  # has no intent-to-add entries, which git adds without reporting it
+            self.tree = self._git.trees.get(self._source, "") if self._source is not None else ""
+        self._is_replaceable = self._has_only_entries(data)
+        if await exact_bytes.may_convert(self._git, data):
+            return  # hashing again would apply changed attributes to unchanged files
+        written = int(facts.st_mtime)
+        self._hash_again(range(written - RECENT_SECONDS, written + RECENT_SECONDS + 1))
+
+    def _has_only_entries(self, data: bytes) -> bool:
+        """Return whether the real index, with this content, has no marks and no extensions for other features."""
+        is_simple = data[:8] == index_file.VERSION_2 and self._source in self._git.unmarked
+        return is_simple and not index_file.has_special_extensions(data)
+
+    async def is_current(self, conditions: Conditions) -> bool:
+        """Return whether it can be used again: unchanged, and with the ignored files that the real index tracks."""
+        if not self.is_intact() or conditions != self._conditions:
+            return False
+        source = index_file.identify(self._real)
+        if source == self._source:
+            return True
+        if source is None or not self._has_untracked or await read_marks(self._git, {}):
+            return False
+        if await _tracked_but_ignored(self._git, {}) != await _tracked_but_ignored(self._git, self.variables):
+            return False
+        self._git.unmarked = frozenset({source})
+        self._source, self._is_replaceable = source, self._has_only_entries(self._real.read_bytes())
+        return True
+
+    def is_intact(self) -> bool:
+        """Return whether its file is as it was after the last use."""
+        return self._identity is not None and index_file.identify(self._path) == self._identity
+
+    def accept_real_index(self) -> None:
+        """Note that Bridle itself has changed the real index, which tracks the same ignored files as before."""
+        is_unmarked = self._source in self._git.unmarked
+        self._source = index_file.identify(self._real)
+        if self._source is not None and is_unmarked:
+            self._git.unmarked = frozenset({*self._git.unmarked, self._source})
+
+    def is_of_real_index(self) -> bool:
+        """Return whether nothing was staged, committed or garbage-collected since the last look."""
+        return self._has_tree() and index_file.identify(self._real) == self._source
+
+    def _has_tree(self) -> bool:
+        """Return whether the tree of the last look is known, and git still has it."""
+        return bool(self.tree) and read_git_files.has_loose_object(self._git.folder, self.tree)
+
+    async def update(self, flags: Sequence[str]) -> bool:
+        """Add all files; return False where it must be copied anew, because conversions have changed."""
+        is_copy = self._identity is None
+        started = int(clock.now().timestamp())
+        if is_copy and flags and await exact_bytes.forget_converted(self._git, self.variables):
+            self.tree = ""
+        output = await add_all(self._git, self.variables, flags)
+        if _ATTRIBUTES_CHANGED.search(output) and not (is_copy and self._git.has_attributes):
+            return False
+        if output or not self._has_tree():
+            # A git that writes an index may compare files with it.
+            self.tree = await self._git.text(*flags, *NO_SHORTCUTS, "write-tree", variables=self.variables)
+        if index_file.identify(self._path) != self._identity:
+            ended = int(clock.now().timestamp())
+            self._hash_again(range(started - RECENT_SECONDS, ended + RECENT_SECONDS + 1))
+        self._identity = None if self._git.left_out else index_file.identify(self._path)
+        self._has_untracked = _entries(self._real) != _entries(self._path)
+        return True
+
+    async def changed_names(self) -> list[str]:
+        """Return the files that differ from this index, without changing it. Nested repositories are left out."""
+        flags = ("-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty")
+        words = ("--no-optional-locks", *NO_SHORTCUTS, "status", "--porcelain=v1", *flags)
+        lines = await self._git.names(*words, variables=self.variables)
+        return [line[3:] for line in lines if line[1] != " " and not line.endswith("/")]
+
+    def may_have(self, name: str) -> bool:
+        """Return whether the text is somewhere in the index."""
+        return os.fsencode(name) in self._path.read_bytes()
+
+    def replace_real_index(self) -> bool:
+        """Make it the real index; return False, without a change, where the real one has more than entries."""
+        if not self._is_replaceable or not self.is_of_real_index() or not self.is_intact():
+            return False
+        data = self._with_sizes()
+        if data[:8] != index_file.VERSION_2:
+            return False
+        if not index_file.put(self._real, data, self._path.stat()):
+            return False
+        self._source = index_file.identify(self._real)
+        if self._source is not None:
+            self._git.trees = {self._source: self.tree}
+            self._git.unmarked = frozenset({self._source})
+        return True
+
+    def trust_sizes(self) -> None:
+        """Restore the sizes of all entries, for a `git read-tree` that requires unchanged files."""
+        if self._sizes:
+            facts = self._path.stat()
+            disk.write_private(self._path, self._with_sizes())
+            os.utime(self._path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+            self._sizes, self._identity = {}, None
+
+    def _with_sizes(self) -> bytes:
+        data = bytearray(self._path.read_bytes())
+        for at, size in self._sizes.items():
+            data[at : at + 4] = size
+        index_file.seal(data, self._conditions.id_length)
+        return bytes(data)
+
+    def _hash_again(self, seconds: range) -> None:
+        """Let git compare the content of entries whose ctime is in these seconds."""
+        self._sizes = {}
+        try:
+            facts, data = self._path.stat(), bytearray(self._path.read_bytes())
+        except FileNotFoundError:
+            return
+        if bytes(data[:8]) not in (index_file.VERSION_2, index_file.VERSION_3):
+            return
+        self._sizes = {at: bytes(data[at : at + 4]) for at in index_file.recent_sizes(data, seconds)}
+        if not any(any(size) for size in self._sizes.values()):
+            return
+        for at in self._sizes:
+            data[at : at + 4] = bytes(4)
+        index_file.seal(data, self._conditions.id_length)
+        disk.write_private(self._path, bytes(data))
+        os.utime(self._path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+
+
+@asynccontextmanager
+async def look(git: Git, *, as_committed: bool = False, is_known: bool = False) -> AsyncIterator[FilesIndex]:
+    """Look at all files; yield the index of them, for as long as no other caller may use it.
+
+    `as_committed`: with the conversions that a commit makes, so that its tree is that of a commit; else byte for byte.
+    `is_known`: the files are as at the last look, whose result is enough.
+    """
+    async with git.files_lock:
+        if not is_known:
+            git.looks += 1
+        try:
+            index = await _look(git, as_committed=as_committed, is_known=is_known)
+            if index is None:  # now with an index for each kind of conversion
+                drop(git)
+                git.has_attributes = True
+                index = await _look(git, as_committed=as_committed, is_known=False)
+            assert index is not None  # noqa: S101  # a new copy is current
+            index.look = git.looks
+            yield index
+        except GitError:
+            drop(git)
+            raise
+
+
+def drop(git: Git) -> None:
+    """Drop all kept indexes; the next look copies the real index."""
+    for index in (*git.files_indexes.values(), *git.partial_trees.values()):
+        index.drop()
+    git.files_indexes.clear()
+    git.partial_trees.clear()
+
+
+async def move_clean_files(git: Git, before: str, after: str) -> None:
+    """Change index and files from one tree to another. Git refuses to overwrite a file that differs from `before`."""
+    real = await git.index_path()
+    is_unmarked = index_file.identify(real) in git.unmarked
+    await git.run(*NO_SHORTCUTS, "read-tree", "-m", "-u", before, after)
+    source = index_file.identify(real)
+    if source is not None:
+        git.trees = {source: after}
+        git.unmarked = frozenset({source}) if is_unmarked else frozenset()
+
+
+async def changed_since_look(git: Git) -> list[str] | None:
+    """Return the files that have changed since the last look as committed; None where that is not known."""
+    async with git.files_lock:
+        index: FilesIndex | None = git.files_indexes.get(())
+        if index is None or index.look != git.looks or not index.is_intact():
+            return None
+        return await index.changed_names()
+
+
+def may_track(git: Git, name: str) -> bool:
+    """Return whether a file of this name may be one of those that the last look found."""
+    return any(index.may_have(name) for index in git.files_indexes.values())
+
+
+async def accept_real_index(git: Git, tree: str) -> None:
+    """Note that Bridle itself has changed the real index since the last look, to a tree of files of that look."""
+    for index in git.files_indexes.values():
+        index.accept_real_index()
+    identity = index_file.identify(await git.index_path())
+    if identity is not None:
+        git.trees = {identity: tree}
+
+
+def hand_over(git: Git, giver: str) -> None:
+    """Note that nothing has run in the working copy since the last look of the giver."""
+    git.handed_over = giver, clock.monotonic()
+
+
+def take_over(git: Git, givers: Container[str]) -> bool:
+    """Return whether one of these has just handed its last look over; each can be taken once."""
+    handed_over, git.handed_over = git.handed_over, None
+    if handed_over is None or handed_over[0] not in givers:
+        return False
+    return clock.monotonic() - handed_over[1] < HANDED_OVER_SECONDS
+
+
+async def _look(git: Git, *, as_committed: bool, is_known: bool) -> FilesIndex | None:
+    """Return the updated index; None where files with attributes were added or changed."""
+    real = await git.index_path()
+    is_exact = not as_committed and await _may_convert(git, real)
+    flags = tuple(await exact_bytes.flags(git)) if is_exact else ()
+    conditions = Conditions(dict(await git.settings()), _attributes(git))
+    index: FilesIndex | None = git.files_indexes.get(flags)
+    if index is not None:
+        is_enough = is_known and index.look == git.looks and index.is_of_real_index()
+        try:
+            if await index.is_current(conditions) and (is_enough or await index.update(flags)):
+                return index
+        except GitError:
+            pass  # damaged, or with the lock of a killed git: a copy of the real index has neither
+        index.drop()
+        del git.files_indexes[flags]
+    if not git.files_indexes:
+        await clear_indexes(git)
+    index = git.files_indexes[flags] = FilesIndex(git, real, conditions)
+    await index.copy_real_index()
+    return index if await index.update(flags) else None
+
+
+async def _may_convert(git: Git, real: Path) -> bool:
+    """Return whether a commit may have other bytes than the files; the answer for the last index is cached."""
+    if git.has_attributes:
+        return True
+    identity = index_file.identify(real)
+    if identity is None or identity not in git.without_attributes:
+        if await exact_bytes.may_convert(git, real.read_bytes() if identity is not None else None):
+            return True
+        git.without_attributes = frozenset({identity}) if identity is not None else frozenset()
+    return await exact_bytes.may_convert(git, None)
+
+
+def _attributes(git: Git) -> bytes | None:
+    try:
+        path = f"{read_git_files.git_folders(git.folder)[1]}/info/attributes"
+    except read_git_files.NeedsGit:
+        return None
+    return disk.read_part(path, _ATTRIBUTES_LIMIT_BYTES)
+
+
+def _entries(path: Path) -> bytes | None:
+    """Return how many entries an index has, as its header has it."""
+    header = disk.read_part(path, 12)
+    return header[8:] if header is not None else None
+
+
+async def _tracked_but_ignored(git: Git, variables: Mapping[str, str]) -> list[str]:
+    """Return the files that an index has and that would not be added to it now."""
+    return await git.names("ls-files", "-z", "-i", "-c", "--exclude-standard", variables=variables)
+
+
+def private_index_path(real: Path) -> Path:
+    """Return a new path for a private index; its name has our process id."""
+    return real.with_name(f"bridle-{os.getpid()}-{ids.new_token()}.index")
+
+
+def remove_index(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.with_name(path.name + ".lock").unlink(missing_ok=True)
+
+
+async def clear_indexes(git: Git) -> None:
+    """Remove the private indexes that killed processes left."""
+    folder = (await git.index_path()).parent
+    for name in os.listdir(folder):
+        owner = _PRIVATE_INDEX.fullmatch(name)
+        entry = census.find_process(int(owner[1])) if owner is not None else None
+        if owner is not None and (entry is None or not entry.is_alive):
+            (folder / name).unlink(missing_ok=True)

@@ -1,0 +1,116 @@
+"""The bytes of a git index: its identity, the entries that git could wrongly take as unchanged, its extensions."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import struct
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from bridle.ground import disk
+
+# The header of an index of version 2; later versions can have intent-to-add and skip-worktree entries.
+VERSION_2 = b"DIRC\0\0\0\2"
+VERSION_3 = b"DIRC\0\0\0\3"
+
+# The last bytes of an index: its checksum, or a part of it.
+_CHECKSUM_BYTES = 20
+_HEADER_BYTES = 12
+# Positions in an entry: the seconds of its ctime are first.
+_MODE, _SIZE = 24, 36
+_HASHED_MODES = frozenset(struct.pack(">I", mode) for mode in (0o100644, 0o100755, 0o120000))
+# Extensions that a plain copy of the entries would lose: split index, fsmonitor, untracked cache, sparse index.
+_EXTENSION = re.compile(rb"link|FSMN|UNTR|sdir")
+
+
+class Identity(NamedTuple):
+    """What distinguishes one version of an index file from another: no program can choose its ctime."""
+
+    inode: int
+    mtime_ns: int
+    ctime_ns: int
+    size: int
+    checksum: bytes
+
+
+def identify(path: Path) -> Identity | None:
+    """Return the identity of an index; None where there is none."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        facts = os.fstat(fd)
+        checksum = os.pread(fd, _CHECKSUM_BYTES, max(0, facts.st_size - _CHECKSUM_BYTES))
+        if not any(checksum):  # the setting index.skipHash
+            checksum = hashlib.sha256(path.read_bytes()).digest()
+    finally:
+        os.close(fd)
+    return Identity(facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size, checksum)
+
+
+def recent_sizes(data: bytes | bytearray, seconds: Iterable[int]) -> Iterator[int]:
+    """Yield the positions of the sizes of entries whose ctime is in these seconds; of versions 2 and 3.
+
+    Git compares whole seconds. A file that is changed again within the second of its recorded ctime, with the same size
+    and its old mtime, looks unchanged to it.
+    """
+    for second in seconds:
+        wanted = struct.pack(">I", second & 0xFFFFFFFF)
+        at = data.find(wanted, _HEADER_BYTES)
+        while at >= 0:
+            # Entries are padded to 8 bytes.
+            if at % 8 == _HEADER_BYTES % 8 and bytes(data[at + _MODE : at + _MODE + 4]) in _HASHED_MODES:
+                yield at + _SIZE
+            at = data.find(wanted, at + 1)
+
+
+def seal(data: bytearray, id_length: int) -> None:
+    """Renew the checksum at the end of an index, in a repository with object ids of this length."""
+    digest = hashlib.sha1 if id_length == 40 else hashlib.sha256
+    length = id_length // 2
+    if any(data[-length:]):
+        data[-length:] = digest(memoryview(data)[:-length], usedforsecurity=False).digest()
+
+
+def has_special_extensions(data: bytes) -> bool:
+    """Return whether an index is split or sparse, or has caches of untracked files or of a file system monitor."""
+    return any(_is_extension(data, found.start()) for found in _EXTENSION.finditer(data))
+
+
+def _is_extension(data: bytes, at: int) -> bool:
+    """Return whether an extension begins there: a chain of extensions leads from it to the checksum."""
+    ends = (len(data) - 20, len(data) - 32)
+    while at + 8 <= len(data) and at not in ends:
+        at += 8 + int.from_bytes(data[at + 4 : at + 8], "big")
+    return at in ends
+
+
+def put(path: Path, data: bytes, facts: os.stat_result) -> bool:
+    """Replace an index under git's lock file, with the mtime of `facts`; return False where it is locked.
+
+    By its mtime git knows which entries it must compare with the files.
+    """
+    lock = path.with_name(path.name + ".lock")
+    try:
+        fd = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except OSError:
+        return False
+    try:
+        try:
+            if path.exists():
+                os.fchmod(fd, path.stat().st_mode & 0o777)
+            disk.write_all(fd, data)
+            os.utime(fd, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+        finally:
+            os.close(fd)
+        disk.move(lock, path)
+    except BaseException:
+        with suppress(OSError):
+            lock.unlink()
+        raise
+    return True

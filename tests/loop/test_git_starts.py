@@ -1,0 +1,72 @@
+"""How often a run starts git, and how often it looks at all files: after the agent and after the check."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from tests.loop.fixtures.fake_agent import Project, make_project
+
+TASKS = 4
+PLAN = "# Plan\n\nChecks: `true`\n\n" + "\n".join(f"## Task {n}\nMake it.\n" for n in range(1, TASKS + 1))
+AGENT = """
+import pathlib, subprocess
+with open(os.environ["GIT_LOG"], "a") as log:
+    log.write("agent\\n")
+pathlib.Path(task + ".txt").write_text(task)
+"""
+WALKS = frozenset({"add", "status"})
+# Serial iterations start five. The rest is the next commit of a worktree, the merge and the branch.
+PARALLEL_STARTS = 22
+
+
+def run(here: Project, log: Path, *arguments: str) -> list[list[str]]:
+    """Run the plan with a git that logs its calls; return the subcommands between each agent and the next."""
+    program = here.agent_folder / "git"
+    program.write_text(f"#!/bin/sh\necho \"$*\" >>'{log}'\nexec '{shutil.which('git')}' \"$@\"\n")
+    program.chmod(0o755)
+    path = f"{here.agent_folder}:{os.environ['PATH']}"
+    done = here.bridle("run", "PLAN.md", *arguments, PATH=path, GIT_LOG=str(log))
+    assert done.returncode == 0, done.stderr
+    parts: list[list[str]] = [[]]
+    for line in log.read_text().splitlines():
+        if line == "agent":
+            parts.append([])
+        else:
+            parts[-1].append(_subcommand(line.split(" ")))
+    return parts[1:]
+
+
+def _subcommand(words: list[str]) -> str:
+    while words[0].startswith("-"):
+        words = words[2:] if words[0] == "-c" else words[1:]
+    return words[0]
+
+
+def test_a_serial_iteration_looks_twice_and_starts_five_gits(tmp_path: Path) -> None:
+    here = make_project(tmp_path, PLAN, AGENT)
+    *iterations, _ = run(here, tmp_path / "log")
+    assert iterations == [["add", "write-tree", "diff-tree", "status", "update-ref"]] * (TASKS - 1)
+    assert here.git("status", "--porcelain") == ""
+    assert here.git("diff-index", "--name-only", "HEAD") == ""
+    assert here.git("log", "--reverse", "--format=%s", "main..HEAD").splitlines() == [f"Task {n}" for n in range(1, 5)]
+    assert list((here.folder / ".git").glob("bridle-*.index*")) == []
+
+
+def test_files_of_the_user_that_are_not_tracked_cost_no_other_look(tmp_path: Path) -> None:
+    here = make_project(tmp_path, PLAN, AGENT)
+    (here.folder / "mine").mkdir()
+    for name in ("mine/a.txt", "mine/b.txt", "c.txt"):
+        (here.folder / name).write_text(name)
+    *iterations, _ = run(here, tmp_path / "log")
+    assert [len([word for word in words if word in WALKS]) for words in iterations] == [2] * (TASKS - 1)
+    assert max(map(len, iterations)) <= 10
+    assert here.git("status", "--porcelain").splitlines() == ["?? c.txt", "?? mine/"]
+    assert here.git("diff-index", "--name-only", "HEAD") == ""
+
+
+def test_a_parallel_run_starts_about_as_many_gits(tmp_path: Path) -> None:
+    here = make_project(tmp_path, PLAN, AGENT)
+    parts = run(here, tmp_path / "log", "--parallel", "2")
+    assert sum(map(len, parts)) / TASKS <= PARALLEL_STARTS, parts
