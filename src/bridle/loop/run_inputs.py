@@ -20,8 +20,9 @@ PROCESS_ID = "bridle/loop"
 # Raise it when a text changes that the process writes into arguments or the receipt. A replay compares such texts only
 # in runs of the same wording; in others it compares what was decided. Runs of version 0.1.0 have none: 1.
 WORDING = 4
-# Since this one, tasks whose merge was rejected get turns, and summaries do not overlap.
-WORDING_OF_TURNS = 4
+# Since this one, the process decides as it does now: tasks whose merge was rejected get turns, summaries do not
+# overlap, the work of a task that asked is set aside only before another task starts.
+WORDING_OF_DECISIONS = 4
 
 
 @dataclass(frozen=True)
@@ -52,14 +53,9 @@ class RunInputs:
         return self.wording == WORDING
 
     @property
-    def has_turns(self) -> bool:
-        """Whether tasks that were rejected by the merge get a turn of their own, and summaries do not overlap."""
-        return self.wording >= WORDING_OF_TURNS
-
-    @property
     def has_current_decisions(self) -> bool:
         """Whether its process decides as this version does; runs of wordings before 4 keep their own rules."""
-        return self.wording >= 4
+        return self.wording >= WORDING_OF_DECISIONS
 
     @property
     def workspaces(self) -> tuple[Path, ...]:

@@ -218,6 +218,8 @@ async def _between_drivers(store: FileStore, context: RunContext) -> AsyncIterat
     delivery = Delivery()
     if is_prepared and (copy := _own_copy(context)) is not None:
         ended_at = await driver_ended_at(run)
+        if not read_inputs(store).has_current_decisions:
+            ended_at = None  # the lock of a driver of an earlier version does not say it
         delivery = await user_changes.adopt(copy, store, await _replayed_receipt(store), ended_at=ended_at)
     try:
         yield delivery

@@ -31,9 +31,6 @@ from bridle.loop.run_inputs import WORDING, RunInputs, wording_of
 
 # How much of a failing check's output goes into the next iteration's arguments; its log has all of it.
 FAILURE_CHARACTERS = 16_000
-# The wording since which the work of a task that asked is set aside before another one starts; earlier ones did it at
-# once, and not always.
-SETS_ASIDE_LATE = 4
 # Recorded with each pause: a replay compares it. The command line maps the status instead (`loop_runs.EXIT_CODES`).
 EXIT_CODES = {
     effects.WHY_LIMIT: 3,
@@ -99,7 +96,7 @@ class Loop:
         )
         self._requests = EffectRequests(ctx, self._workers, self._inputs, self._time, self._adopt)
         self._checks = RequiredChecks(plan, self.state, self._workers)
-        self._merge_queue = MergeQueue(self._workers, self._requests, has_turns=self._inputs.has_turns)
+        self._merge_queue = MergeQueue(self._workers, self._requests, has_turns=self._inputs.has_current_decisions)
         self._verdicts = Verdicts(
             self.state,
             self._workers,
@@ -230,7 +227,7 @@ class Loop:
             if failed is not None:
                 self._paused = Paused(effects.WHY_SETUP, failed)
                 return
-        elif self._inputs.wording >= SETS_ASIDE_LATE:
+        elif self._inputs.has_current_decisions:
             await self._set_aside_others(task)
         if not await self._was_satisfied(task):
             agent = self._agents.available(self._ctx.now)
@@ -288,7 +285,7 @@ class Loop:
                 task.crashes = task.waits = task.policy_answers = 0
                 await self._verdicts.judge(task, work)
         is_due = number % self._settings.summarize_every == 0 and self.state.iterations >= number
-        if is_due and not (self._is_summarizing and self._inputs.has_turns):
+        if is_due and not (self._is_summarizing and self._inputs.has_current_decisions):
             await self._summarize(number)
 
     async def _asked(self, task: TaskState, work: WorkResult, agent: str) -> None:
@@ -300,7 +297,7 @@ class Loop:
         if self._workers.is_parallel:
             await self._merge_queue.save_work(task)
         self._questions.park(task, work, agent)
-        if self._inputs.wording < SETS_ASIDE_LATE:
+        if not self._inputs.has_current_decisions:
             await self._set_aside_at_once(task, work)
 
     def _do_not_count(self, task: TaskState) -> None:
