@@ -72,7 +72,7 @@ class _Audit:
         self._entries: list[Entry] = []
         self._last = (0, "")
         """The number and the id of the file before."""
-        self._caches = Caches(run, self._reader)  # before the journal: a run may be driven meanwhile
+        self._caches = Caches(run, self._reader)  # before the journal, which a driver may write to
         metadata = self._metadata()
         self._journal()
         self._ends(metadata)
