@@ -291,3 +291,11 @@ def test_names_that_are_not_utf8_are_printed_with_replacement_characters(tmp_pat
         check=False,
     )
     assert "\ufffd" in json.loads(run.stderr)["message"]
+
+
+@pytest.mark.parametrize("body", ["raise MemoryError", 'raise RuntimeError("can\'t start new thread")'])
+def test_a_shortage_of_memory_or_threads_is_the_fault_of_the_machine(tmp_path: Path, body: str) -> None:
+    done = sample(tmp_path, body, "--json")
+    document = json.loads(done.stderr)
+    assert (done.returncode, document["error"]) == (exit_codes.FAILED, "MACHINE")
+    assert "bug" not in document["remedy"]

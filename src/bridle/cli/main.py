@@ -190,9 +190,22 @@ def _report(error: Exception, *, as_json: bool) -> int:
         message = f"{reason}: {error.filename}" if error.filename else reason
         _print_error(errors.MachineError.code, message, None, as_json=as_json)
         return FAILED
+    if isinstance(error, MemoryError) or "can't start new thread" in str(error):
+        return _report(_shortage(error), as_json=as_json)
     remedy = "This is a bug in Bridle. Set BRIDLE_DEBUG=1 to see the traceback."
     _print_error(errors.InternalError.code, f"unexpected {type(error).__name__}: {error}", remedy, as_json=as_json)
     return FAILED
+
+
+def _shortage(error: BaseException) -> Exception:
+    """Return the error to report in a shortage of memory or threads: the first one, which names what it was met at."""
+    from bridle import errors
+
+    cause = error.__context__
+    while cause is not None and not isinstance(cause, errors.Error):
+        cause = cause.__context__  # the end of the event loop needs a thread too
+    message = "the machine has no memory or no threads left"
+    return cause or errors.MachineError(message, remedy="Run less at once, or raise its limits: ulimit -u, ulimit -v.")
 
 
 def _report_click(error: Exception, *, as_json: bool) -> bool:

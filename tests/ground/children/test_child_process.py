@@ -699,7 +699,9 @@ os.eventfd = refuse
 """
 
 
-@pytest.mark.parametrize(("shortage", "words"), [(NO_THREADS, "no thread"), (NO_DESCRIPTORS, "no descriptor")])
+@pytest.mark.parametrize(
+    ("shortage", "words"), [(NO_THREADS, "cannot start another thread"), (NO_DESCRIPTORS, "no descriptor")]
+)
 def test_a_machine_without_room_to_read_a_child_leaves_none_behind(shortage: str, words: str) -> None:
     script = f"""
 import asyncio, os, resource, sys, threading

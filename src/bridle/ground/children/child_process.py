@@ -12,7 +12,7 @@ from typing import TypeVar
 from bridle.errors import ProcessError
 from bridle.ground.children.exit_watch import ExitWatch
 from bridle.ground.children.output_pump import Pump, Tap
-from bridle.ground.children.spawn import Spawn, SpawnFailure, launch
+from bridle.ground.children.spawn import SHORTAGE_REMEDY, Spawn, SpawnFailure, launch
 from bridle.ground.children.stdin import WRITE_LIMIT_SECONDS, ChildInput
 from bridle.ground.descendants import census, keeper_client, terminate
 from bridle.ground.descendants.terminate import ProcessRef
@@ -53,7 +53,10 @@ async def start(spawn: Spawn, *, on_chunk: Tap | None = None, on_stderr: Tap | N
     `close` the child in a `finally`.
     """
     # Before the child exists: if we are killed in between, the keeper finds it by its token.
-    keeper_client.add(spawn.token)
+    try:
+        keeper_client.add(spawn.token)
+    except ProcessError as error:
+        raise _of_the_machine(error.message, error.remedy) from error
     try:
         process = launch(spawn)
     except BaseException:
@@ -61,9 +64,12 @@ async def start(spawn: Spawn, *, on_chunk: Tap | None = None, on_stderr: Tap | N
         raise
     try:
         child = Child(spawn, process, on_chunk, on_stderr)
-    except BaseException:  # out of descriptors or memory: there is no Child yet to end it
+    except BaseException as error:  # out of descriptors or memory: there is no Child yet to end it
         _discard(process)
         keeper_client.drop(spawn.token)
+        if isinstance(error, OSError | MemoryError):
+            reason = str(error) or "there is no memory left"
+            raise _of_the_machine(f"{spawn.argv[0]} could not be read: {reason}", SHORTAGE_REMEDY) from error
         raise
     try:
         child._start()
@@ -168,10 +174,8 @@ class Child:
         try:
             self._pump.start()
         except RuntimeError as error:
-            raise ProcessError(
-                f"no thread could be started to read process {self.pid}: {error}",
-                remedy="Run fewer agents at once, or raise the limit on processes (ulimit -u).",
-            ) from error
+            message = f"the system cannot start another thread to read process {self.pid} ({error})"
+            raise _of_the_machine(message, SHORTAGE_REMEDY) from error
 
     def _on_exit(self) -> None:
         try:
@@ -218,6 +222,11 @@ class Child:
             if pipe is not None:
                 pipe.close()
         self._watch.close()
+
+
+def _of_the_machine(message: str, remedy: str | None) -> ProcessError:
+    """Return the error of a machine that lacks processes, threads, memory or descriptors."""
+    return ProcessError(message, remedy=remedy, payload=SpawnFailure("machine", None))
 
 
 def _discard(process: subprocess.Popen[bytes]) -> None:

@@ -16,6 +16,7 @@ from typing import BinaryIO, NamedTuple
 
 from bridle.errors import ProcessError
 from bridle.ground.children import exit_watch
+from bridle.ground.children.spawn import SHORTAGE_REMEDY, SHORTAGES
 
 # Enough of an error message.
 STDERR_LIMIT_BYTES = 64 * 1024
@@ -67,7 +68,11 @@ async def query(
     except OSError as error:
         raise ProcessError(
             f"{argv[0]} could not be started in {cwd}: {error.strerror or error}",
-            remedy="Check that the program and the folder exist and that you have permission to use them.",
+            remedy=(
+                SHORTAGE_REMEDY
+                if error.errno in SHORTAGES
+                else "Check that the program and the folder exist and that you have permission to use them."
+            ),
             payload=error.errno,
         ) from error
     reader = _Reader(process, limit_bytes, own_session=own_session)

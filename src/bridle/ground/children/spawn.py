@@ -14,6 +14,10 @@ from typing import Literal
 from bridle.errors import ProcessError, UsageError
 from bridle.ground.descendants.census import TOKEN_SEPARATOR, TOKEN_VARIABLE
 
+# How the system reports that it has no room for another process.
+SHORTAGES = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
+SHORTAGE_REMEDY = "Run less at once, or raise the limits: check ulimit -u, ulimit -n and memory."
+
 
 @dataclass(frozen=True)
 class Spawn:
@@ -103,4 +107,4 @@ def _cause(spawn: Spawn, number: int, filename: str) -> tuple[_About, str, str]:
         return "program", "it is not a program for this machine", "Install the one for this architecture."
     if number == errno.E2BIG:
         return "arguments", "its arguments are too long", "Pass the prompt through standard input or a file."
-    return "machine", "the system cannot start another process", "Check ulimit -u, ulimit -n and memory."
+    return "machine", "the system cannot start another process", SHORTAGE_REMEDY
