@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import textwrap
@@ -18,6 +19,7 @@ from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import pending_waits
 from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
 from tests.loop.fixtures.loop_commands import (
+    ONE_TASK,
     assert_replays,
     current_wait,
     in_background,
@@ -450,3 +452,16 @@ def test_the_limit_of_iterations_counts_those_that_other_workers_begin(tmp_path:
     done = here.bridle("resume", "--max-iterations", "3", "--json")
     assert set(verdicts(receipt_of(done, 0)).values()) == {"done"}
     assert_replays(here)
+
+
+def test_what_another_program_changed_in_the_runs_own_copy_is_kept(tmp_path: Path) -> None:
+    changes = """
+    own = os.getcwd().rpartition("-")[0]
+    open(os.path.join(own, "PLAN.md"), "a").write("of another program\\n")
+    open(task.lower(), "w").close()
+    """
+    here = make_project(tmp_path, ONE_TASK, changes)
+    done = here.bridle("run", "PLAN.md", "--parallel", "2")
+    assert done.returncode == 0, done.stderr
+    (ref,) = re.findall(r"changed by another program; they are kept as (\S+)", done.stderr)
+    assert here.git("show", f"{ref}:PLAN.md").endswith("of another program")

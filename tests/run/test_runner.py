@@ -283,6 +283,13 @@ def test_a_silent_agent_is_ended_by_the_idle_limit(tmp_path: Path) -> None:
     assert (done.finished.limit, done.finished.outcome.category) == (Watchdog.IDLE, Category.TIMEOUT)
 
 
+def test_the_idle_limit_counts_from_the_last_output(tmp_path: Path) -> None:
+    script, half = Script().out(init()), START_SECONDS * 0.6
+    agent = script.sleep(half).out(says("one")).sleep(half).out(says("two"), result()).install(tmp_path / "bin")
+    done = run_agent(agent, tmp_path, limits=limits(idle=START_SECONDS))
+    assert (done.finished.limit, done.finished.outcome.succeeded_cleanly) == (None, True)
+
+
 def test_a_tool_call_in_progress_is_given_longer(tmp_path: Path) -> None:
     script = Script().out(init(), calls("Bash", command="make")).sleep(START_SECONDS + 1).out(returns("ok"), result())
     done = run_agent(script.install(tmp_path / "bin"), tmp_path, limits=limits(idle=START_SECONDS, tool_idle=60))

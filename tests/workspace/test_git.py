@@ -16,7 +16,7 @@ from bridle.workspace import worktree
 from bridle.workspace.commit import commit, format_message
 from bridle.workspace.git import Git, check_branch
 from bridle.workspace.merge import Conflicts, merged_tree
-from tests.workspace.fixtures.repositories import git, make_repository, read_tree, write
+from tests.workspace.fixtures.repositories import git, make_repository, read_tree, trace_git, write
 
 
 def trailers(folder: Path) -> list[str]:
@@ -64,11 +64,8 @@ def test_no_hook_runs_and_no_user_is_asked(tmp_path: Path) -> None:
 
 def test_what_a_commit_and_a_ref_need_is_synced(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "r")
-    program, events = tmp_path / "bin/git", tmp_path / "events"
-    write(tmp_path, {"bin/git": f'#!/bin/sh\nGIT_TRACE2_EVENT={events} exec {shutil.which("git")} "$@"\n'})
-    program.chmod(0o755)
+    traced, events = trace_git(repo, tmp_path)
     write(repo.folder, {"a.txt": "x"})
-    traced = Git(repo.folder, {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"})
     assert asyncio.run(commit(traced, "s\n")) is not None
     asyncio.run(traced.run("update-ref", "refs/bridle/x", "HEAD"))
     listed = [json.loads(line) for line in events.read_text().splitlines()]

@@ -63,6 +63,10 @@ def test_packed_commits_and_odd_places_are_left_to_git(tmp_path: Path) -> None:
     for name in ("HEAD", "refs/tags/x", "refs/heads/../x", "refs/worktree/x"):
         with pytest.raises(read_git_files.NeedsGit):
             read_git_files.ref(repo.folder, name)
+    for text in ("", "gitdir:\n", f"{repo.folder}/.git\n"):
+        write(tmp_path / "odd", {".git": text})
+        with pytest.raises(read_git_files.NeedsGit):
+            read_git_files.head(tmp_path / "odd")
     below = Git(repo.folder / "sub")
     assert asyncio.run(below.head()) == commit_id  # not the top: git looks for it
 

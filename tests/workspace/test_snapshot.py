@@ -16,7 +16,7 @@ from bridle.errors import GitError, UsageError
 from bridle.workspace import files_index, snapshot
 from bridle.workspace.git import Git
 from bridle.workspace.restore import restore
-from tests.workspace.fixtures.repositories import git, index, make_repository, read_tree, write
+from tests.workspace.fixtures.repositories import git, index, make_repository, read_tree, trace_git, write
 
 
 def test_taking_one_changes_neither_files_nor_index_nor_branches(tmp_path: Path) -> None:
@@ -40,6 +40,23 @@ def test_taking_one_changes_neither_files_nor_index_nor_branches(tmp_path: Path)
     assert git(repo.folder, "rev-parse", taken.ref).strip() == taken.commit
     files_index.drop(repo)
     assert list((repo.folder / ".git").glob("bridle-*.index*")) == []
+
+
+def test_an_index_that_git_cannot_read_is_not_taken_for_a_merge(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r")
+    git(repo.folder, "update-index", "--add", "--cacheinfo", f"100644,{'1' * 40},ghost.txt")
+    with pytest.raises(GitError, match="ghost"):
+        asyncio.run(snapshot.take(repo))
+
+
+def test_the_marks_of_an_index_without_any_are_read_once(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r")
+    traced, events = trace_git(repo, tmp_path)
+    counts = []
+    for _ in range(2):
+        asyncio.run(snapshot.take(traced))
+        counts.append(events.read_text().count('"ls-files","-v"'))
+    assert counts == [1, 1]
 
 
 def test_everything_comes_back_and_what_is_ignored_stays(tmp_path: Path) -> None:

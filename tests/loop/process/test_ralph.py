@@ -284,3 +284,39 @@ def test_overloads_cost_no_iteration(tmp_path: Path) -> None:
     run.finish_iteration(GREEN)
     document = run.receipt()
     assert (document["verdict"], document["iterations"], document["tasks"][0]["iterations"]) == ("done", 1, 1)
+
+
+def test_a_section_of_a_prompt_that_was_cut_is_in_the_receipt(tmp_path: Path) -> None:
+    run = RunOnEngine(tmp_path, ONE)
+    run.post_checks(RED)
+    cut = {"section": "AGENTS.md", "characters": 30000, "kept": 12000}
+    run.work(cut=[cut])
+    run.finish_iteration(GREEN)
+    assert run.receipt()["tasks"][0]["cut"] == [{"iteration": 1, **cut}]
+
+
+def test_an_agent_that_changed_nothing_has_not_done_a_task_without_checks_of_its_own(tmp_path: Path) -> None:
+    run = RunOnEngine(tmp_path, "# One\n\nChecks: `true`\n\n## One\nDo it.\n")
+    run.work(changed=False, done=True)
+    run.post(effects.PROTECT, {"changed": False, "undone": [], "reported": []})
+    run.post_checks(GREEN)
+    (task,) = run.receipt()["tasks"]
+    assert (task["verdict"], task["tries"]) == ("pending", 1)
+    assert task["reason"] == "the guard passes, but the agent changed nothing"
+
+
+def test_a_task_whose_checks_pass_before_any_work_is_satisfied_in_a_parallel_run_too(tmp_path: Path) -> None:
+    run = RunOnEngine(tmp_path, ONE, parallel=2)
+    run.post(effects.PREPARE_COPY, {"head": run.arguments_of(effects.PREPARE_COPY)["tip"], "tree": "t"})
+    run.post_checks(GREEN)
+    assert run.pending() == []
+    assert run.receipt()["tasks"][0]["verdict"] == "already satisfied"
+
+
+def test_a_parallel_run_pauses_where_the_setup_of_a_copy_fails(tmp_path: Path) -> None:
+    run = RunOnEngine(tmp_path, ONE, parallel=2)
+    setup = {"command": "make deps", "of": "setup", "exit_code": 2, "seconds": 0.1, "output": "no network"}
+    run.post(effects.PREPARE_COPY, {"head": "0" * 40, "tree": "t", "setup": setup})
+    paused = run.arguments_of(effects.PAUSE)
+    assert paused["why"] == effects.WHY_SETUP
+    assert "make deps" in paused["reason"]

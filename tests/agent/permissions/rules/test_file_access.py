@@ -118,6 +118,9 @@ def test_a_file_of_a_denied_folder_is_hidden_from_searches(work: Path) -> None:
     assert is_hidden(str(work / "src/../secrets/key"), denied)
     assert not is_hidden("src/a", denied)
     assert is_hidden("a\0b", denied)
+    assert not is_hidden("src/a", policy(work, deny=("Read", "Read(secrets/**)"))), (
+        "a rule without a path names no file"
+    )
     assert not is_hidden("secrets/key", policy(work))
 
 
