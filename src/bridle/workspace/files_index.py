@@ -257,6 +257,9 @@ async def move_clean_files(git: Git, before: str, after: str) -> None:
     real = await git.index_path()
     is_unmarked = index_file.identify(real) in git.unmarked
     await git.run(*NO_SHORTCUTS, "read-tree", "-m", "-u", before, after)
+    for index in git.files_indexes.values():
+        index.drop()
+    git.files_indexes.clear()  # the real index has the stat data of all files
     source = index_file.identify(real)
     if source is not None:
         git.trees = {source: after}
