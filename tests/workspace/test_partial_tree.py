@@ -50,3 +50,14 @@ def test_a_damaged_index_is_made_anew(tmp_path: Path) -> None:
         path.write_bytes(b"torn")
     write(repo.folder, {"new.txt": "new\n"})
     assert tree(repo) == tree(Git(repo.folder))
+
+
+def test_trees_that_git_has_collected_are_not_used(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r")
+    write(repo.folder, {**dict.fromkeys(LEFT_OUT, "mine\n"), "new.txt": "new\n"})
+    first = tree(repo)
+    git(repo.folder, "gc", "-q", "--prune=now")
+    assert tree(repo) == first
+    git(repo.folder, "gc", "-q", "--prune=now")
+    write(repo.folder, {"other.txt": "other\n"})
+    assert "other.txt" in names(repo, tree(repo))

@@ -10,7 +10,7 @@ import os
 import re
 import weakref
 from collections.abc import AsyncIterator, Container, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -168,8 +168,11 @@ class FilesIndex:
         return [line[3:] for line in lines if line[1] != " " and not line.endswith("/")]
 
     def may_have(self, name: str) -> bool:
-        """Return whether the text is somewhere in the index."""
-        return os.fsencode(name) in self._path.read_bytes()
+        """Return whether the text is somewhere in the index, or the index is gone."""
+        try:
+            return os.fsencode(name) in self._path.read_bytes()
+        except OSError:
+            return True
 
     def replace_real_index(self) -> bool:
         """Make it the real index; return False, without a change, where the real one has more than entries."""
@@ -362,8 +365,10 @@ def private_index_path(real: Path) -> Path:
 
 
 def remove_index(path: Path) -> None:
-    path.unlink(missing_ok=True)
-    path.with_name(path.name + ".lock").unlink(missing_ok=True)
+    """Remove a private index and its lock, as far as they exist: an agent may have removed the folder."""
+    for name in (path.name, f"{path.name}.lock"):
+        with suppress(OSError):
+            path.with_name(name).unlink()
 
 
 async def clear_indexes(git: Git) -> None:

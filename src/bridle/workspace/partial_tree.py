@@ -6,7 +6,7 @@ import os
 import weakref
 from pathlib import Path
 
-from bridle.workspace import files_index, index_file
+from bridle.workspace import files_index, index_file, read_git_files
 from bridle.workspace.git import Git
 from bridle.workspace.index_file import Identity
 
@@ -30,9 +30,10 @@ class PartialTree:
 
     async def derive(self, whole: str) -> str:
         """Return the tree without the files."""
-        if whole == self._whole:
+        if whole == self._whole and self._has(self.tree):
             return self.tree
         is_kept = self._identity is not None and index_file.identify(self._path) == self._identity
+        is_kept = is_kept and self._has(self._whole) and self._has(self.tree)  # git may have collected garbage
         self._identity = None  # a git that fails leaves it unusable
         if not is_kept:
             files_index.remove_index(self._path)
@@ -47,6 +48,9 @@ class PartialTree:
         self.tree = await self._git.text("write-tree", variables=self._variables)
         self._whole, self._identity = whole, index_file.identify(self._path)
         return self.tree
+
+    def _has(self, tree: str) -> bool:
+        return read_git_files.has_loose_object(self._git.folder, tree)
 
     @property
     def _variables(self) -> dict[str, str]:
