@@ -164,7 +164,10 @@ def test_a_refused_bypass_names_the_flag_or_the_file_that_the_user_gave(place: P
 
 def test_without_credentials_the_answer_names_a_way_that_works(place: Place) -> None:
     done = place.run("-p", "hi", ANTHROPIC_API_KEY="")
-    advice = "Not logged in · Run bridle-agent auth login, or set ANTHROPIC_API_KEY"
+    advice = (
+        "Not logged in · Run bridle-agent auth login, or bridle-agent auth login --from-claude to use the login of"
+        " Claude Code, or set ANTHROPIC_API_KEY"
+    )
     assert (done.returncode, done.stdout.decode().strip()) == (1, advice)
     assert place.run("auth", "login", given=b"sk-ant-api03-x\n", ANTHROPIC_API_KEY="").returncode == 0
     assert place.run("-p", "hi", ANTHROPIC_API_KEY="").stdout == b"fine\n"

@@ -75,4 +75,5 @@ def test_an_unusual_failure_of_the_login_is_quoted() -> None:
     assert describe_login_failure("codex", "token expired") == "codex cannot log in (token expired)"
     assert describe_login_failure("codex", "") == "codex is not logged in"
     assert log_in_remedy("codex") == "Run codex and log in."
-    assert "bridle-agent auth login" in log_in_remedy("bridle-agent")
+    ways = ("`bridle-agent auth login`", "`bridle-agent auth login --from-claude`", "ANTHROPIC_API_KEY")
+    assert all(way in log_in_remedy("bridle-agent") for way in ways)

@@ -84,5 +84,6 @@ def describe_login_failure(agent: str, error: str) -> str:
 def log_in_remedy(agent: str) -> str:
     use_key = f'set {KEY_VARIABLE} and choose it (auth = "key" in $BRIDLE_HOME/bridle.toml; `bridle ask --auth key`)'
     if agent == "bridle-agent":
-        return f"Run `bridle-agent auth login`, or {use_key}."
+        from_claude = "`bridle-agent auth login --from-claude` to use the login of Claude Code"
+        return f"Run `bridle-agent auth login`, or {from_claude}, or {use_key}."
     return f"Run {agent} and log in, or {use_key}." if agent in CLAUDE_LIKE else f"Run {agent} and log in."

@@ -24,7 +24,10 @@ from tests.agent.fixtures.model_answers import (
     streams,
 )
 
-NOT_LOGGED_IN = "Not logged in · Run bridle-agent auth login, or set ANTHROPIC_API_KEY"
+NOT_LOGGED_IN = (
+    "Not logged in · Run bridle-agent auth login, or bridle-agent auth login --from-claude to use the login of Claude"
+    " Code, or set ANTHROPIC_API_KEY"
+)
 
 
 def test_a_model_in_demand_is_given_up_after_three_overloads_in_a_row() -> None:

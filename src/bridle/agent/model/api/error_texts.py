@@ -10,7 +10,10 @@ from msgspec import Struct
 from bridle.agent.model.api.request_errors import OVERLOADED_ATTEMPTS, RequestError
 from bridle.errors import ModelFailure
 
-NOT_LOGGED_IN = "Not logged in · Run bridle-agent auth login, or set ANTHROPIC_API_KEY"
+NOT_LOGGED_IN = (
+    "Not logged in · Run bridle-agent auth login, or bridle-agent auth login --from-claude to use the login of Claude"
+    " Code, or set ANTHROPIC_API_KEY"
+)
 _CUT_AFTER_BLOCKS = "API Error: Connection closed mid-response. The response above may be incomplete."
 _NOT_JSON = "API Error: Failed to parse JSON"
 _NO_ANSWER = (
