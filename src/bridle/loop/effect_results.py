@@ -60,6 +60,8 @@ class UserChanges(msgspec.Struct, frozen=True, kw_only=True):
     """The new ids of tasks' commits after a rebase, by title."""
     gone: tuple[str, ...] = ()
     """The tasks whose commits are not on the branch any more."""
+    lost: tuple[str, ...] = ()
+    """Those of them whose commits git has lost: their work is gone."""
     lines: tuple[str, ...] = ()
     """What was found, for the user."""
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from bridle.errors import GitError
 from bridle.ground import clock, disk, ids
-from bridle.workspace import files_index, index_file, read_git_files, ref_lock
+from bridle.workspace import files_index, index_file, lost_objects, read_git_files, ref_lock
 from bridle.workspace.files_index import look
 from bridle.workspace.git import FALLBACK_ADDRESS, FALLBACK_NAME, Git, check_branch
 
@@ -112,13 +112,18 @@ async def staged_tree(git: Git) -> str:
 
 
 async def find(git: Git, name: str) -> Snapshot | None:
-    """Return the snapshot of that name; None where there is none."""
+    """Return the snapshot of that name; None where there is none, or git has lost its objects."""
     ids.check_id(name, what="snapshot")
     commit = await git.object(f"{REFS}{name}^{{commit}}")
     if commit is None:
         return None
-    *heads, index = await git.parents_of(commit)
-    tree, index_tree = [await git.tree_of(parent) for parent in (commit, index)]
+    try:
+        *heads, index = await git.parents_of(commit)
+        tree, index_tree = [await git.tree_of(parent) for parent in (commit, index)]
+    except GitError:
+        if await lost_objects.has_trees(git, commit):
+            raise
+        return None
     return Snapshot(name, commit, tree, index_tree, heads[0] if heads else None, None)
 
 

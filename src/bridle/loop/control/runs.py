@@ -25,7 +25,7 @@ from bridle.loop import effects
 from bridle.loop.control import current_state, time_used
 from bridle.loop.control.driver_time_file import read_driver_times, write_driver_time
 from bridle.loop.control.pauses import deliver_user_messages, pending_pause
-from bridle.loop.performers import shared_budget, user_changes
+from bridle.loop.performers import lost_commits, shared_budget, user_changes
 from bridle.loop.performers.earlier_attempts import interrupted_work
 from bridle.loop.performers.engine_adapter import performers
 from bridle.loop.performers.user_changes import Delivery
@@ -221,6 +221,8 @@ async def _between_drivers(store: FileStore, context: RunContext) -> AsyncIterat
         if not read_inputs(store).has_current_decisions:
             ended_at = None  # the lock of a driver of an earlier version does not say it
         delivery = await user_changes.adopt(copy, store, await _replayed_receipt(store), ended_at=ended_at)
+    elif is_prepared:
+        await lost_commits.refuse(context)
     try:
         yield delivery
     finally:

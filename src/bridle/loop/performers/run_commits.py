@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from bridle.loop.performers.branch import RUN, TASK
 from bridle.loop.process.receipt import Receipt
@@ -11,6 +12,7 @@ from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import snapshot
 from bridle.workspace.commit import is_ancestor, list_commits
 from bridle.workspace.git import Git
+from bridle.workspace.lost_objects import is_readable
 
 # Commits that are listed for the user.
 SHOWN = 5
@@ -67,6 +69,12 @@ async def locate(context: RunContext, receipt: Receipt, *, known: str, tip: str)
         by_title = {**dict.fromkeys(lost, squashed), **by_title} if squashed is not None else by_title
     commits = {title: found for title in lost if (found := by_title.get(_masked(context, title))) is not None}
     return commits, [title for title in lost if title not in commits]
+
+
+async def find_lost(context: RunContext, receipt: Receipt, gone: Sequence[str]) -> list[str]:
+    """Return those of the tasks whose commits are gone that git cannot read, either: nobody has their work."""
+    done = {task.title: task.commit for task in receipt.tasks if task.title in gone and task.commit is not None}
+    return [title for title, commit in done.items() if not await is_readable(context.git, commit)]
 
 
 def _masked(context: RunContext, title: str) -> str:

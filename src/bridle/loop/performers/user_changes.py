@@ -23,8 +23,9 @@ from bridle.loop import effects, user_messages
 from bridle.loop.checks import fixed_tree
 from bridle.loop.effect_results import Result, UserChanges
 from bridle.loop.effects import Arguments
-from bridle.loop.performers import run_commits
+from bridle.loop.performers import lost_commits, run_commits
 from bridle.loop.performers.branch import return_to_branch
+from bridle.loop.performers.lost_commits import Loss
 from bridle.loop.performers.work import snapshot_name
 from bridle.loop.plan.tick_boxes import tick_text
 from bridle.loop.process.receipt import Receipt
@@ -55,7 +56,10 @@ class Delivery:
         tip = getattr(args, "tip", None)
         if self.changes is None or tip is None or tip != self.changes.before or isinstance(args, effects.LandArgs):
             return args
-        return msgspec.structs.replace(args, tip=self.changes.tip)
+        state = args.copy_state
+        if state is not None and state.head == tip:
+            state = msgspec.structs.replace(state, head=self.changes.tip)
+        return msgspec.structs.replace(args, tip=self.changes.tip, copy_state=state)
 
     def stamp(self, result: Result) -> Result:
         """Return the first result with the changes, and later ones as they are."""
@@ -77,6 +81,8 @@ class _State:
     notes: list[UserChanges]
     paths: list[str]
     """The files that the user changed, committed or not."""
+    loss: Loss | None = None
+    """The commits that git has lost."""
 
 
 def adopted(store: Store) -> int:
@@ -86,11 +92,14 @@ def adopted(store: Store) -> int:
 
 async def adopt(context: RunContext, store: Store, receipt: Receipt, *, ended_at: float | None) -> Delivery:
     """Find and adopt what the user changed since the last driver, whose agents ended at that time."""
-    await return_to_branch(context)
     notes = _notes(store)
+    loss = await lost_commits.find(context, receipt, [note.tip for note in notes])
+    if loss is not None:
+        loss = await _go_back(context, store, receipt, loss, len(notes) + 1, ended_at=ended_at)
+    await return_to_branch(context)
     context = replace(context, changes_adopted=len(notes))
     undelivered = notes[-1] if notes and notes[-1].number > receipt.changes_known else None
-    state = await _find(context, store, receipt, notes, ended_at=ended_at)
+    state = await _find(context, store, receipt, notes, ended_at=ended_at, loss=loss)
     if state is None:
         return Delivery(undelivered)
     new_untracked = await _new_untracked(context, state.before)
@@ -100,14 +109,22 @@ async def adopt(context: RunContext, store: Store, receipt: Receipt, *, ended_at
     protected = (await baseline.adopt(context, state.paths, new_untracked, state.tip)).protected
     lines = await _describe(context, state, new_untracked, protected)
     lines += [f"the commit of {title!r} is {commit[:12]} now" for title, commit in commits.items()]
-    lines += [f"the commit of {title!r} is not on the branch any more" for title in gone]
+    lost = gone if loss is not None else await run_commits.find_lost(context, receipt, gone)
+    lines += [f"the commit of {title!r} is not on the branch any more" for title in gone if title not in lost]
+    ids = {task.title: task.commit or "" for task in receipt.tasks}
+    lines += [f"the commit {ids[title][:12]} of {title!r} is lost: the task is done again" for title in lost]
     found = UserChanges(
         number=len(notes) + 1,
         before=receipt.tip,
         tip=state.tip,
         commits=commits,
         gone=tuple(gone),
-        lines=(*(undelivered.lines if undelivered is not None else ()), *lines),
+        lost=tuple(lost),
+        lines=(
+            *(undelivered.lines if undelivered is not None else ()),
+            *(loss.lines if loss is not None else ()),
+            *lines,
+        ),
     )
     user_messages.send(store, FOUND, {**msgspec.to_builtins(found), "snapshot": state.now.ref})
     for line in lines:
@@ -120,7 +137,13 @@ def _notes(store: Store) -> list[UserChanges]:
 
 
 async def _find(
-    context: RunContext, store: Store, receipt: Receipt, notes: Sequence[UserChanges], *, ended_at: float | None
+    context: RunContext,
+    store: Store,
+    receipt: Receipt,
+    notes: Sequence[UserChanges],
+    *,
+    ended_at: float | None,
+    loss: Loss | None,
 ) -> _State | None:
     """Return the user's changes; None where there are none."""
     git, left = context.git, left_state.find(context.run_folder, store)
@@ -143,11 +166,30 @@ async def _find(
     if tip != known_tip:
         committed = await run_commits.changed_files(context, known_tip, tip)
         paths = list(dict.fromkeys([*paths, *committed]))
-    if not paths and tip == known_tip:
+    if not paths and tip == known_tip and loss is None:
         if now.name == name:
             await snapshot.drop(git, now)
         return None
-    return _State(now, before, known_tip, tip, list(notes), paths)
+    return _State(now, before, known_tip, tip, list(notes), paths, loss)
+
+
+async def _go_back(
+    context: RunContext, store: Store, receipt: Receipt, loss: Loss, number: int, *, ended_at: float | None
+) -> Loss:
+    """Go back to the newest complete commit of the run; what the user changed since the last driver stays."""
+    git, left = context.git, left_state.find(context.run_folder, store)
+    _refuse_unfinished(context, left.operations if left is not None else None, ended_at)
+    await lost_commits.move_branch(context, loss)
+    await return_to_branch(context)
+    saved = await lost_commits.save_files(context, loss, number)
+    loss = replace(loss, lines=(*loss.lines, f"the files as they were are kept as {saved.ref}"))
+    for line in loss.lines:
+        context.say(line)
+    was = await snapshot.find(git, left.snapshot) if left is not None else None
+    known = msgspec.structs.replace(receipt, tip=loss.target)
+    before = was.tree if was is not None else await _without_changes_since(context, store, known, saved, ended_at)
+    await lost_commits.put_back(context, store, loss, saved, await snapshot.changes(git, before, saved.tree))
+    return loss
 
 
 async def _is_ticked(context: RunContext, receipt: Receipt, before: str, plan: str) -> bool:
@@ -230,17 +272,19 @@ async def _carry_snapshots(context: RunContext, store: Store, receipt: Receipt, 
     committed = await run_commits.changed_files(context, state.known_tip, state.tip)
     for name in dict.fromkeys([*receipt.snapshots, *_pending_snapshots(context, store)]):
         old = await snapshot.find(git, name)
-        if old is None:
+        if old is None and state.loss is None:
             continue
-        tree = await carry(git, old.tree, state.before, state.now.tree)
-        tree = await overlay(git, tree, state.now.tree, committed)
+        tree = state.now.tree  # without the files of lost commits
+        if old is not None and state.loss is None:
+            tree = await carry(git, old.tree, state.before, state.now.tree)
+            tree = await overlay(git, tree, state.now.tree, committed)
         is_moved = state.tip != state.known_tip
         await snapshot.write(
             git,
             name,
             tree=tree,
-            index_tree=await git.tree_of(state.tip) if is_moved else old.index_tree,
-            head=state.tip if is_moved else old.head,
+            index_tree=await git.tree_of(state.tip) if old is None or is_moved else old.index_tree,
+            head=state.tip if old is None or is_moved else old.head,
             why="with changes of the user",
         )
 
@@ -250,7 +294,7 @@ async def _describe(
 ) -> list[str]:
     """Return what was found, a line each."""
     lines = []
-    if state.tip != state.known_tip:
+    if state.loss is None and state.tip != state.known_tip:
         lines.append(await run_commits.describe_move(context, run_branch(context.run), state.known_tip, state.tip))
     tip_tree = await context.git.tree_of(state.tip)
     changed = set(await snapshot.changes(context.git, tip_tree, state.now.tree)) & set(state.paths)

@@ -9,7 +9,9 @@ from bridle.loop.process.workers import Workers
 
 
 def adopt_user_changes(changes: UserChanges, state: RunState, workers: Workers, checks: RequiredChecks) -> None:
-    """Continue from the user's newest commit; reopen tasks whose commits are gone, where a check can decide about them.
+    """Continue from the user's newest commit; reopen tasks whose commits are gone.
+
+    A task without a check of its own stays done, unless git has lost its commit: the user may have moved its work.
 
     Parallel workers may deliver the same changes: they are adopted once.
     """
@@ -17,13 +19,13 @@ def adopt_user_changes(changes: UserChanges, state: RunState, workers: Workers, 
         return
     state.changes_known = changes.number
     state.found += changes.lines
-    workers.tip = changes.tip
+    workers.move_tip(changes.tip)
     for title, commit in changes.commits.items():
         state.tasks[title].commit = commit
     for title in changes.gone:
         task = state.tasks[title]
         task.commit = None
-        if checks.own(task):
+        if checks.own(task) or title in changes.lost:
             task.verdict, task.reason, task.was_checked_first = Verdict.PENDING, "", False
             task.tries, task.verified = 0, Usage()
             task.signatures.clear()

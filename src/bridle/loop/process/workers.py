@@ -100,6 +100,12 @@ class Workers:
     def of(self, task: TaskState) -> Worker:
         return self._of_task[task.title]
 
+    def move_tip(self, tip: str) -> None:
+        """Continue from another commit, which is checked out in the run's own copy."""
+        self.tip = tip
+        if not self.is_parallel:
+            self.all[0].head = tip
+
     def base_commit(self, task: TaskState) -> str:
         """Return the commit that a task's work starts from: later ones in its copy are the agent's."""
         return self.of(task).head if self.is_parallel else self.tip

@@ -34,8 +34,25 @@ class LeftState(msgspec.Struct, frozen=True):
 
 async def record(context: RunContext, store: Store) -> None:
     """Record the working copy as a driver leaves it."""
-    taken = await snapshot.take(context.git, name=f"{context.run.lower()}-left", why="when a driver ended")
-    left = LeftState(store.position().seq, taken.name, tuple(unfinished_operations(context.folder)))
+    await snapshot.take(context.git, name=_name(context), why="when a driver ended")
+    _write(context, store)
+
+
+async def record_without_commit(context: RunContext, store: Store) -> str:
+    """Record the files, so that the commit which is checked out counts as new to the run; return their tree."""
+    git = context.git
+    tree, index_tree = await snapshot.tree_of_all(git), await snapshot.staged_tree(git)
+    await snapshot.write(git, _name(context), tree=tree, index_tree=index_tree, head=None, why="after lost commits")
+    _write(context, store)
+    return tree
+
+
+def _name(context: RunContext) -> str:
+    return f"{context.run.lower()}-left"
+
+
+def _write(context: RunContext, store: Store) -> None:
+    left = LeftState(store.position().seq, _name(context), tuple(unfinished_operations(context.folder)))
     disk.write_json_atomic(context.run_folder / FILE, msgspec.to_builtins(left))
 
 
