@@ -72,7 +72,7 @@ async def locate(context: RunContext, receipt: Receipt, *, known: str, tip: str)
 
 
 async def find_lost(context: RunContext, receipt: Receipt, gone: Sequence[str]) -> list[str]:
-    """Return those of the tasks whose commits are gone that git cannot read, either: nobody has their work."""
+    """Return those of the tasks whose commits are gone that git cannot read, either."""
     done = {task.title: task.commit for task in receipt.tasks if task.title in gone and task.commit is not None}
     return [title for title, commit in done.items() if not await is_readable(context.git, commit)]
 
