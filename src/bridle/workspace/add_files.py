@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from bridle.errors import GitError
 from bridle.workspace import exact_bytes
 from bridle.workspace.git import Git
+from bridle.workspace.own_output import untracked_output
 
 # Settings under which git compares the files themselves, without the shortcuts that a repository may configure.
 NO_SHORTCUTS = (
@@ -36,14 +38,17 @@ async def add_all(git: Git, variables: Mapping[str, str], flags: Sequence[str] =
     """Add all files of the working copy to an index; return git's lines about what has changed in it.
 
     What git cannot add keeps its entry, or gets none: nested repositories without a commit, and files that cannot be
-    read, such as those of another user, or cannot be converted.
+    read, such as those of another user, or cannot be converted. Untracked files with our own output get none.
     """
+    own = await untracked_output(git)
+    removed = await _remove_entries(git, variables, own)
     left_out: list[str] = []
     words = (*flags, *NO_SHORTCUTS, "add", "-A", "--verbose", "--sparse", "--ignore-errors")
     while True:
-        paths = [":/", *(f":(exclude,literal){name}" for name in left_out)]
-        stdin = b"".join(os.fsencode(path) + b"\0" for path in paths) if left_out else None
-        listed = ("--pathspec-from-file=-", "--pathspec-file-nul") if left_out else ()
+        excluded = (*own, *left_out)
+        paths = [":/", *(f":(exclude,literal){name}" for name in excluded)]
+        stdin = b"".join(os.fsencode(path) + b"\0" for path in paths) if excluded else None
+        listed = ("--pathspec-from-file=-", "--pathspec-file-nul") if excluded else ()
         try:
             code, output = await git.run(*words, *listed, variables=variables, stdin=stdin, accepts=(0, 1))
         except GitError as error:
@@ -57,8 +62,19 @@ async def add_all(git: Git, variables: Mapping[str, str], flags: Sequence[str] =
             if code or left_out:
                 words = ("ls-files", "-z", "--others", "--modified", "--exclude-standard")
                 names = await git.names(*flags, *NO_SHORTCUTS, *words, variables=variables)
-                git.left_out = tuple(dict.fromkeys(name.rstrip("/") for name in names))
-            return output or "\n".join(git.left_out)
+                git.left_out = tuple(dict.fromkeys(name.rstrip("/") for name in names if name not in own))
+            return output or "\n".join((*git.left_out, *removed))
+
+
+async def _remove_entries(git: Git, variables: Mapping[str, str], names: Sequence[str]) -> list[str]:
+    """Remove these files from a private index, where an agent has added them to git; return those that were in it."""
+    path = Path(variables["GIT_INDEX_FILE"])
+    index = path.read_bytes() if names and path.exists() else b""
+    found = [name for name in names if os.fsencode(name) in index]
+    if found:
+        stdin = b"".join(os.fsencode(name) + b"\0" for name in found)
+        await git.run("update-index", "--force-remove", "-z", "--stdin", stdin=stdin, variables=variables)
+    return found
 
 
 async def read_marks(git: Git, variables: Mapping[str, str]) -> dict[str, str]:

@@ -21,6 +21,7 @@ from bridle.workspace import exact_bytes, index_file, read_git_files
 from bridle.workspace.add_files import NO_SHORTCUTS, add_all, clear_marks, read_marks
 from bridle.workspace.git import Git
 from bridle.workspace.index_file import Identity
+from bridle.workspace.own_output import untracked_output
 
 # Between two effects of a task the driver needs milliseconds, or seconds on a loaded machine. Its shortest wait, during
 # which the user may change files, is longer.
@@ -165,7 +166,8 @@ class FilesIndex:
         flags = ("-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty")
         words = ("--no-optional-locks", *NO_SHORTCUTS, "status", "--porcelain=v1", *flags)
         lines = await self._git.names(*words, variables=self.variables)
-        return [line[3:] for line in lines if line[1] != " " and not line.endswith("/")]
+        own = await untracked_output(self._git)
+        return [line[3:] for line in lines if line[1] != " " and not line.endswith("/") and line[3:] not in own]
 
     def may_have(self, name: str) -> bool:
         """Return whether the text is somewhere in the index, or the index is gone."""

@@ -66,6 +66,8 @@ class Git:
         """Cached commits of snapshots, by their content."""
         self.left_out: tuple[str, ...] = ()
         """Files that git could not add at the last look, see `add_files`."""
+        self.own_output: tuple[str, ...] | None = None
+        """Untracked files that our own output goes to, see `own_output`; None before the first look."""
         self.listings: dict[tuple[str, str, int | None], str] = {}
         """Cached output of `git log`, by its range."""
 

@@ -7,13 +7,15 @@ assume-unchanged or skip-worktree are restored, too, and keep their marks; what 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from bridle.errors import GitError
 from bridle.workspace import exact_bytes, files_index, index_file, snapshot
 from bridle.workspace.add_files import NO_SHORTCUTS, add_all, read_marks, set_marks
 from bridle.workspace.git import Git
+from bridle.workspace.own_output import untracked_output
+from bridle.workspace.partial_tree import tree_without
 from bridle.workspace.snapshot import Snapshot
 
 _REPOSITORY = "160000"
@@ -26,11 +28,13 @@ async def restore(
     moves_head: bool = True,
     keep: Snapshot | None = None,
     is_kept: Callable[[str], bool] = lambda _name: True,
+    leave: Collection[str] = (),
 ) -> None:
     """Restore files and index; with `moves_head`, also the branch that is checked out.
 
     Changes that are neither committed nor in a snapshot are lost. Ignored is what the restored ignore rules name. Files
-    that other rules had hidden are removed; those that `is_kept` accepts are added to the snapshot `keep`.
+    that other rules had hidden are removed; those that `is_kept` accepts are added to the snapshot `keep`. The files
+    `leave` stay as they are, also if they are written during the restore.
     """
     if moves_head and wanted.head is not None and await git.head() != wanted.head:
         await git.run("update-ref", "-m", "bridle: restore", "HEAD", wanted.head)
@@ -39,7 +43,7 @@ async def restore(
         await _restore_ignore_rules(git, own, wanted.tree)
         if keep is not None:
             await _keep_hidden(git, own, keep, is_kept)
-        await _restore_files(git, own, wanted.tree)
+        await _restore_files(git, own, wanted.tree, leave)
         # A git that writes an index may compare files with it: only the last one may run filters, which can fail.
         words = ("read-tree", "--reset", "--no-sparse-checkout", wanted.index_tree)
         await git.run(*await exact_bytes.flags(git), *NO_SHORTCUTS, *words, variables=own)
@@ -88,14 +92,17 @@ async def _restore_ignore_rules(git: Git, own: Mapping[str, str], tree: str) -> 
     await add_all(git, own, flags)
 
 
-async def _restore_files(git: Git, own: Mapping[str, str], tree: str) -> None:
+async def _restore_files(git: Git, own: Mapping[str, str], tree: str, leave: Collection[str] = ()) -> None:
     flags = [*await exact_bytes.flags(git), *NO_SHORTCUTS]
+    left = {*leave, *await untracked_output(git)}
+    tree = await tree_without(git, tree, tuple(sorted(left)))
     # Files that are not in the private index are left alone; ignored ones may be there because rules had changed.
     ignored = set(await git.names("ls-files", "-z", "-c", "-i", "--exclude-standard", variables=own))
     if ignored:
         ignored -= set(await git.names("ls-tree", "-r", "-z", "--name-only", tree))
+    if left or ignored:
         forget = (*flags, "update-index", "--force-remove", "-z", "--stdin")
-        await git.run(*forget, stdin=_lines(sorted(ignored)), variables=own)
+        await git.run(*forget, stdin=_lines(sorted(left | ignored)), variables=own)
     words = ("read-tree", "--reset", "-u", "--no-sparse-checkout", tree)
     await git.run(*flags, *words, variables=own)
     # A commit that an agent made in a submodule must not be in the next commit here. Its branch keeps it.

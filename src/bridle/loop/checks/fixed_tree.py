@@ -24,6 +24,7 @@ from bridle.workspace import files_index, git_leftovers, partial_tree, snapshot
 from bridle.workspace.files_index import look
 from bridle.workspace.git_leftovers import Leftovers
 from bridle.workspace.merge import overlay
+from bridle.workspace.own_output import untracked_output
 from bridle.workspace.restore import stage
 from bridle.workspace.snapshot import index_of_all
 
@@ -166,6 +167,7 @@ async def _revert_interrupted(context: RunContext, stem: Path) -> bool:
         name = f"{context.run.lower()}-check-{files}"  # `bridle clean` removes what has the run's id
         left = await snapshot.take(context.git, name=name, why="changes of an interrupted check")
         context.say(f"a check was interrupted; its changes were reverted and are kept as {left.ref}")
+        files = await partial_tree.tree_without(context.git, files, await untracked_output(context.git))
         async with index_of_all(context.git, as_committed=True) as variables:
             await context.git.run("read-tree", "--reset", "-u", files, variables=variables)
     await _restore_head(context, note.get("head"), [])

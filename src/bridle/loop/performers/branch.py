@@ -13,7 +13,7 @@ from bridle.loop.effect_results import CommitResult, PrepareResult, RollbackResu
 from bridle.loop.effects import CommitArgs, MergeArgs, PrepareArgs, RollbackArgs
 from bridle.loop.performers import pre_hooks
 from bridle.loop.process.task_state import Verdict
-from bridle.loop.protection import baseline
+from bridle.loop.protection import baseline, untracked_files
 from bridle.loop.protection.newly_ignored import is_generated
 from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.refs import KEPT, run_branch
@@ -186,7 +186,8 @@ async def roll_back(args: RollbackArgs, context: RunContext) -> RollbackResult:
     undone = await snapshot.find(git, kept)  # a second attempt must not overwrite what the first one saved
     if undone is None:
         undone = await snapshot.take(git, name=kept, why=f"undone: {args.why}")
-    await restore(git, wanted, keep=undone, is_kept=lambda name: not is_generated(name))
+    leave = await untracked_files.find_left_alone(context, wanted.tree, undone.tree)
+    await restore(git, wanted, keep=undone, is_kept=lambda name: not is_generated(name), leave=leave)
     return RollbackResult(restored=wanted.commit, head=wanted.head, tree=wanted.tree, kept=kept)
 
 
