@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bridle.cli.exit_codes import FAILED, INTERRUPTED, SUCCESS, WAITING
 from bridle.cli.user_interface.terminal import clean, run_interruptible, say
+from bridle.cli.user_interface.worktree_costs import count_worktrees
 from bridle.errors import UsageError
 from bridle.loop.plan import drafting
 from bridle.loop.plan.model import Plan
@@ -117,9 +118,14 @@ class Planner:
             denials_fail=False,
         )
         is_announced = self.session_id is None
-        finished = run_interruptible(
-            run(request, environment=dict(os.environ), say=say, on_event=_printer(), is_announced=is_announced)
-        )
+
+        async def turn() -> Finished:
+            await count_worktrees(request.workspace, say)
+            return await run(
+                request, environment=dict(os.environ), say=say, on_event=_printer(), is_announced=is_announced
+            )
+
+        finished = run_interruptible(turn())
         if finished is None:
             return None
         if finished.unusable is not None:

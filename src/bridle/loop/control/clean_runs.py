@@ -20,6 +20,7 @@ from bridle.ground.lock import FileLock
 from bridle.journal.format import layout
 from bridle.journal.stores import write_lock
 from bridle.loop.checks.run_check import FOLDER as CHECK_LOGS
+from bridle.loop.performers import shared_budget
 from bridle.loop.working_copy.run_worktrees import remove_all
 from bridle.run.logs import FOLDER as AGENT_LOGS
 from bridle.workspace.git import Git
@@ -105,6 +106,7 @@ async def remove(old: OldItems, git: Git | None) -> Cleaned:
         except OSError as error:
             raise DiskError(f"cannot remove {log.path}: {error.strerror}", remedy="Remove it manually.") from error
     if git is not None:
+        await shared_budget.count_worktrees(git.folder, lambda _line: None)  # their own files go with them
         await remove_all(git, gone)
         await _remove_refs(git, gone)
     return Cleaned(len(old.logs), tuple(gone), tuple(kept))

@@ -196,7 +196,7 @@ async def drive_loop_run(
     for folder in inputs.workspaces:
         for name in await stale_git_locks.clear(folder, among_snapshots=True):
             say(f"removed .git/{name}, which a killed git process had left")
-    await shared_budget.count_killed_agents(context)
+    await shared_budget.count_killed_agents(context.workspace, say)
     async with _between_drivers(store, context) as delivery:
         context = replace(context, changes_adopted=user_changes.adopted(store))
         while True:

@@ -5,15 +5,22 @@ What is left of the shared budget limits the worktree's, and what an agent spend
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 
+from bridle.errors import DiskError
+from bridle.ground.git_folder import find_common_folder
 from bridle.loop.user_messages import UserMessageReader
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.loop.working_copy.run_worktrees import CountedUsage, in_worktree, read_note, write_note
+from bridle.loop.working_copy.run_worktrees import CountedUsage, read_note, write_note
 from bridle.run import budget
 from bridle.run.workspace_lock import count_killed_run
+from bridle.workspace.worktree import AGENTS_FOLDER
+
+Say = Callable[[str], None]
 
 
 def limit_worktree(context: RunContext) -> None:
@@ -31,15 +38,28 @@ def limit_worktree(context: RunContext) -> None:
         budget.write(context.workspace, limited)
 
 
-async def count_killed_agents(context: RunContext) -> None:
-    """Count what agents of a killed driver have spent in the working copies of a run; `context` is the user's."""
-    contexts = [context]
-    if context.settings.uses_worktrees:
-        workers = range(1, context.settings.parallel + 1)
-        contexts += [in_worktree(context, worker) for worker in (None, *workers)]
-    for each in contexts:
-        await count_killed_run(each.workspace, context.say)
-        add_spent(each)
+async def count_killed_agents(workspace: Path, say: Say) -> None:
+    """Count what agents of a killed Bridle have spent in the user's workspace and in all its worktrees."""
+    await count_killed_run(workspace, say)
+    await count_worktrees(workspace, say)
+
+
+async def count_worktrees(workspace: Path, say: Say) -> None:
+    """Add what agents have spent in the worktrees of the user's workspace to its budget, of whichever run they are."""
+    try:
+        folders = sorted((workspace.resolve() / AGENTS_FOLDER).iterdir())
+    except OSError:
+        return  # there are none
+    common = find_common_folder(workspace)
+    for folder in folders:
+        # Without its own link a worktree belongs to the repository that it was copied from, or to none.
+        if not (folder / ".git").is_file() or find_common_folder(folder) != common:
+            continue
+        try:
+            await count_killed_run(folder, say)
+            _add_spent(folder, workspace)
+        except DiskError as error:
+            say(f"what agents have spent in {folder} is not counted: {error.message}")
 
 
 def name_limits(context: RunContext, messages: UserMessageReader) -> None:
@@ -54,22 +74,27 @@ def name_limits(context: RunContext, messages: UserMessageReader) -> None:
 
 
 def add_spent(context: RunContext) -> None:
-    """Add what the worktree has spent to the shared budget, after an agent has ended."""
-    if context.repository is None:
+    """Add what the worktree has spent to the shared budget, after an agent has ended or was interrupted."""
+    if context.repository is not None:
+        _add_spent(context.workspace, context.repository)
+
+
+def _add_spent(worktree: Path, workspace: Path) -> None:
+    if not budget.budget_file(worktree).exists():
         return
-    own, note = budget.read(context.workspace), read_note(context.folder)
-    cost_usd = own.known_cost_usd - note.counted.cost_usd
-    runs = own.iterations - note.counted.runs
-    if runs <= 0:
-        return
-    with budget.hold_lock(context.repository):
-        shared = budget.read(context.repository)
+    with budget.hold_lock(workspace):  # two may count the same worktree
+        own, note = budget.read(worktree), read_note(worktree)
+        cost_usd = own.known_cost_usd - note.counted.cost_usd
+        runs = own.iterations - note.counted.runs
+        if runs <= 0:
+            return
+        shared = budget.read(workspace)
         spent = replace(
             shared,
             known_cost_usd=round(shared.known_cost_usd + cost_usd, 6),
             iterations=shared.iterations + runs,
             has_unknown_cost=shared.has_unknown_cost or own.has_unknown_cost,
         )
-        budget.write(context.repository, spent)
-    counted = CountedUsage(cost_usd=own.known_cost_usd, runs=own.iterations)
-    write_note(context.folder, msgspec.structs.replace(note, counted=counted))
+        budget.write(workspace, spent)
+        counted = CountedUsage(cost_usd=own.known_cost_usd, runs=own.iterations)
+        write_note(worktree, msgspec.structs.replace(note, counted=counted))

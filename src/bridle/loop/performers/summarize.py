@@ -15,7 +15,7 @@ from bridle.ground.json_fields import JsonFields
 from bridle.loop import effects
 from bridle.loop.effect_results import SummarizeResult
 from bridle.loop.effects import SummarizeArgs
-from bridle.loop.performers import progress_file, shared_budget
+from bridle.loop.performers import progress_file
 from bridle.loop.performers.driver_time import DriverTime
 from bridle.loop.performers.earlier_attempts import SUMMARY_TASK, spent_before
 from bridle.loop.performers.work import SUMMARY_CHARACTERS, limits_of, run_agent, usage_fields
@@ -52,7 +52,6 @@ async def summarize(args: SummarizeArgs, context: RunContext, time: DriverTime) 
     )
     with tempfile.TemporaryDirectory(prefix="bridle-summary-", ignore_cleanup_errors=True) as folder:
         finished = await run_agent(replace(request, cwd=Path(folder)), context)
-    shared_budget.add_spent(context)
     data = finished.record.structured_output
     summary = JsonFields(data).value("summary") if isinstance(data, Mapping) else finished.outcome.final_text
     if isinstance(summary, str) and summary.strip() and not finished.outcome.run_error:

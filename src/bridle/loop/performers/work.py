@@ -65,7 +65,6 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader,
         is_announced=False,  # the program and who pays are announced once, before the first iteration
     )
     left = await after_agent.restore(context, before, git_before, state_before)
-    shared_budget.add_spent(context)
     answer = _answer(finished)
     ending = classify_ending(
         finished, agent=request.agent, question=answer.question, now=clock.now(), local=clock.local_zone()
@@ -112,6 +111,8 @@ async def run_agent(request: Request, context: RunContext, **more: Any) -> Finis
         record = Record()
         outcome = judge(record, Ending(exit_code=None, not_found=refusal.message))
         return Finished(record, outcome, Cost(None, None), 0, 0.0, unusable=refusal)
+    finally:
+        shared_budget.add_spent(context)  # of an interrupted agent too
 
 
 def first_request(task: Task, context: RunContext) -> tuple[iteration_prompt.Prompt, Request]:

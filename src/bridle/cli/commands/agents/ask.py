@@ -14,10 +14,13 @@ import click
 from bridle.cli.exit_codes import AGENT_UNUSABLE, FAILED, INTERRUPTED, SUCCESS
 from bridle.cli.user_interface.options import auth_option
 from bridle.cli.user_interface.terminal import reader_is_gone, run_interruptible
+from bridle.cli.user_interface.worktree_costs import count_worktrees
 from bridle.errors import UsageError
 
 if TYPE_CHECKING:
+    from bridle.run.finished import Finished
     from bridle.run.request import Limits, Request
+    from bridle.run.runner import AgentRun
     from bridle.views.terminal.event_lines import EventPrinter
     from bridle.wire.events.events import Event
 
@@ -80,7 +83,7 @@ def command(**options: Any) -> int:
     show = _show_nothing if live is None else live.show
     on_retry = _ignore_retry if live is None else live.start_again
     agent_run = AgentRun(request, environment=dict(os.environ), say=_say, on_retry=on_retry)
-    finished = run_interruptible(agent_run.to_end(_with_key_source(show)))
+    finished = run_interruptible(_run(agent_run, _with_key_source(show)))
     if finished is None and agent_run.finished is None:
         raise KeyboardInterrupt
     shown = finished or agent_run.finished
@@ -97,6 +100,12 @@ def command(**options: Any) -> int:
     if finished.unusable is not None:
         return AGENT_UNUSABLE
     return FAILED if finished.outcome.failed else SUCCESS
+
+
+async def _run(agent_run: AgentRun, show: Callable[[Event], None]) -> Finished:
+    """Run the agent, after what agents of the loop have spent in worktrees is counted."""
+    await count_worktrees(agent_run.request.workspace, _say)
+    return await agent_run.to_end(show)
 
 
 def _request(options: dict[str, Any]) -> Request:
