@@ -84,6 +84,16 @@ def test_success_or_no_subtype_is_a_success(subtype: Any) -> None:
     assert inspected([init(), result("ok", subtype=subtype)])["succeeded_cleanly"]
 
 
+@pytest.mark.parametrize("listed", [{"errors": ["one", "two"]}, {"error": {"message": "one; two"}}])
+@pytest.mark.parametrize("is_error", [False, None, ...])
+@pytest.mark.parametrize("subtype", [..., None, "", 5, []])
+def test_errors_without_a_subtype_are_a_failure_with_their_words(subtype: Any, is_error: Any, listed: Line) -> None:
+    lines = [init(), assistant_line("a"), result("a", subtype=subtype, is_error=is_error, **listed)]
+    document = inspected(lines)
+    assert (document["succeeded_cleanly"], document["run_error"]) == (False, True)
+    assert document["run_error_reason"] == "one; two"
+
+
 def test_the_next_turn_that_succeeds_counts() -> None:
     turns = [*failed_by_subtype("error_max_turns", is_error=False), init(), assistant_line("ok"), result("ok")]
     assert inspected(turns)["succeeded_cleanly"]
@@ -123,6 +133,20 @@ def test_a_stream_that_ends_within_a_later_turn_is_not_clean() -> None:
     assert OPEN_TURN in document["warnings"]
     ended = inspected([init(), result("first"), init()], Ending(exit_code=-15, ended_by_us=True))
     assert (ended["succeeded_cleanly"], ended["warnings"]) == (True, [])
+
+
+@pytest.mark.parametrize("parent", [None, "toolu_1"])
+@pytest.mark.parametrize(
+    "late", [assistant_line("more"), assistant_line("x", error="server_error"), {"type": "stream_event", "event": {}}]
+)
+def test_a_message_after_the_result_needs_a_result_of_its_own(late: Line, parent: str | None) -> None:
+    lines = [init(), assistant_line("a"), result("a"), {**late, "parent_tool_use_id": parent}]
+    document = inspected(lines)
+    is_of_the_agent = parent is None  # a sub-agent in the background may continue
+    assert document["succeeded_cleanly"] is not is_of_the_agent
+    assert (OPEN_TURN in document["warnings"]) is is_of_the_agent
+    document = inspected([*lines, result("b")])
+    assert (document["succeeded_cleanly"], document["warnings"]) == (True, [])
 
 
 def test_a_stream_cut_off_anywhere_in_a_second_result_line_is_not_clean() -> None:

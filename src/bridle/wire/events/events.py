@@ -160,8 +160,9 @@ class Result(Event, frozen=True, kw_only=True, tag="result", eq=False, gc=False)
 
     @property
     def has_failed(self) -> bool:
-        """Whether the turn failed: it says so, or it has a subtype other than `success`."""
-        return self.is_error is True or self.subtype not in (None, "", SUCCESS)
+        """Whether the turn failed: it says so, its subtype is not `success`, or it has errors and no subtype."""
+        has_errors = bool(self.errors or self.error)
+        return self.is_error is True or (self.subtype != SUCCESS and (bool(self.subtype) or has_errors))
 
 
 class StreamEvent(Event, frozen=True, kw_only=True, tag="stream_event", eq=False, gc=False):

@@ -22,6 +22,7 @@ from bridle.wire.events.events import (
     RateLimitInfo,
     Result,
     Skipped,
+    StreamEvent,
     Unknown,
     Usage,
     User,
@@ -70,6 +71,7 @@ class Recorder:
         self._denied: set[str] = set()
         self._fold: dict[type[Event], Callable[[Any], None]] = {
             Assistant: self._assistant,
+            StreamEvent: self._stream_event,
             User: self._user,
             Result: self._result,
             Init: self._init,
@@ -118,6 +120,8 @@ class Recorder:
         record.api_key_source = event.api_key_source
 
     def _assistant(self, event: Assistant) -> None:
+        if event.parent_tool_use_id is MAIN:
+            self.record.is_turn_open = True
         if event.error is not None:
             self._notice = event.error
             return
@@ -144,6 +148,10 @@ class Recorder:
                 self._tool_use(block)
                 if answer is not None and block.name == ASK_TOOL:
                     answer.asked_user = True
+
+    def _stream_event(self, event: StreamEvent) -> None:
+        if event.parent_tool_use_id is MAIN:
+            self.record.is_turn_open = True
 
     def _continue_answer(self, message: Message) -> Answer:
         """Return the answer that a message continues: its blocks arrive as separate events with one id."""
