@@ -32,6 +32,38 @@ def test_a_question_parks_its_task_and_the_others_go_on(tmp_path: Path) -> None:
     assert f'bridle answer {asked["effect"]} "…"' in shown.stdout
 
 
+LOOK = """
+def say(*blocks):
+    show(type="assistant", message={"id": "m", "role": "assistant", "content": blocks, "stop_reason": "end_turn"})
+if number > 1:
+    open("made", "w").close()
+    end(structured_output=answer)
+"""
+WORDS = 'say({"type": "text", "text": "I looked.\\nWhich one?"})'
+TOOL = """say({"type": "tool_use", "id": "t", "name": "AskUserQuestion",
+     "input": {"questions": [{"question": "Which colour?"}, {"question": "Which size?"}, 5]}})"""
+
+
+@pytest.mark.parametrize(
+    ("asks", "question", "output"),
+    [
+        (WORDS, "I looked.\nWhich one?", ""),
+        (TOOL, "Which colour?\nWhich size?", 'structured_output=answer | {"done": False}'),
+    ],
+)
+def test_a_question_outside_of_the_structured_output_parks_too(
+    tmp_path: Path, asks: str, question: str, output: str
+) -> None:
+    here = make_project(tmp_path, "# T\n\n## One\nCheck: `test -f made`\n", f"{LOOK}\n{asks}\nend({output})")
+    done = here.bridle("run", "--json")
+    assert done.returncode == 4, done.stderr
+    (asked,) = json.loads(done.stdout)["tasks"]
+    assert (asked["verdict"], asked["question"], asked["tries"]) == ("needs you", question, 0)
+    assert f"question: {' '.join(question.split())} (" in done.stderr
+    answered = here.bridle("answer", asked["effect"], "blue", "--resume", "--json")
+    assert (answered.returncode, len(here.calls())) == (0, 2), answered.stderr
+
+
 def test_any_words_answer_it_and_they_reach_the_same_session(tmp_path: Path) -> None:
     here = make_project(tmp_path, PLAN, ASKS)
     effect = json.loads(here.bridle("run", "--json").stdout)["tasks"][0]["effect"]

@@ -87,6 +87,7 @@ def test_an_agent_without_changes_is_shown() -> None:
         ({"ending": effect_results.TRANSIENT, "said": "Overloaded"}, "temporary API error: Overloaded"),
         ({"ending": effect_results.CRASHED}, "agent crashed: it exited without a result"),
         ({"ending": effect_results.QUESTION, "question": "Which one?"}, "question: Which one?"),
+        ({"ending": effect_results.QUESTION}, "question: the agent waits for an answer"),
         ({"denials": ["Bash: rm -rf /"]}, "denied: Bash: rm -rf /"),
     ],
 )

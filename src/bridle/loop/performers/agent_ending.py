@@ -16,6 +16,7 @@ from bridle.run.finished import Finished
 from bridle.run.policy import describe_end, describe_login_failure, log_in_remedy
 from bridle.run.watchdog import Watchdog
 from bridle.wire.record.error_category import Category
+from bridle.wire.record.heuristics import ended_with_question
 from bridle.wire.record.limit_resets import limit_reset_time
 
 # How much of an agent's last message is kept.
@@ -92,12 +93,21 @@ def _ending(finished: Finished, agent: str, question: str) -> tuple[str, str]:
         return blamed
     if record.failure is not None and not record.tool_uses and _SESSION_GONE.search(failure_text(finished)):
         return effect_results.CRASHED, message
-    if question or outcome.category is Category.INTERACTIVE:
+    if question or _waits_for_answer(finished):
         return effect_results.QUESTION, message
     if outcome.run_error and not record.results and outcome.category in DEATHS:
         # An agent with a result has ended by itself, whatever the form of its answer.
         return effect_results.CRASHED, _ENDED_BY.get(finished.limit, message)
     return effect_results.OK, describe_end(record, outcome)
+
+
+def _waits_for_answer(finished: Finished) -> bool:
+    """Return whether an agent ended with a question, with or without the structured output that it had to return."""
+    outcome, record = finished.outcome, finished.record
+    if outcome.category is Category.INTERACTIVE:
+        return True
+    is_without_output = outcome.category is Category.PARSE and record.results > 0 and record.failure is None
+    return is_without_output and ended_with_question(record)
 
 
 def _outside_failure(finished: Finished, agent: str) -> tuple[str, str] | None:

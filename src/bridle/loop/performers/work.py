@@ -13,7 +13,7 @@ from bridle.loop import effect_results, effects
 from bridle.loop.effect_results import WorkResult
 from bridle.loop.effects import WorkArgs
 from bridle.loop.performers import after_agent, iteration_prompt, progress_file, shared_budget
-from bridle.loop.performers.agent_ending import MESSAGE_CHARACTERS, classify_ending
+from bridle.loop.performers.agent_ending import MESSAGE_CHARACTERS, AgentEnding, classify_ending
 from bridle.loop.performers.driver_time import DriverTime
 from bridle.loop.performers.earlier_attempts import log_task, spent_before
 from bridle.loop.plan.model import Task
@@ -77,7 +77,7 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader,
         limit_resets_at=ending.limit_resets_at,
         summary=answer.summary,
         done=answer.done and finished.record.failure is None,  # an agent that failed has not finished its task
-        question=answer.question,
+        question=answer.question or _unstructured_question(finished, ending),
         patterns=answer.patterns,
         session_id=finished.session_id,
         **usage_fields(finished, request, wasted),
@@ -233,6 +233,11 @@ def _answer(finished: Finished) -> _Answer:
         question=(fields.text("question") or "").strip()[:QUESTION_CHARACTERS],
         patterns=tuple(pattern[:PATTERN_CHARACTERS] for pattern in (fields.texts("patterns") or ())[:PATTERNS]),
     )
+
+
+def _unstructured_question(finished: Finished, ending: AgentEnding) -> str:
+    """Return the question of an agent that asked without structured output; its text ends with the question."""
+    return finished.record.answer.question[-QUESTION_CHARACTERS:] if ending.ending == effect_results.QUESTION else ""
 
 
 def usage_fields(finished: Finished, request: Request, before: Usage) -> dict[str, Any]:

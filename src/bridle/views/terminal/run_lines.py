@@ -185,7 +185,8 @@ def _worked(result: WorkResult) -> Iterator[Segment]:
         case effect_results.CRASHED:
             yield f"agent crashed: {message} ({spent})", "state.error"
         case effect_results.QUESTION:
-            yield f"question: {result.question or message} ({spent})", "question"
+            question = result.question or result.message or "the agent waits for an answer"
+            yield f"question: {' '.join(question.split())[:TEXT_CHARACTERS]} ({spent})", "question"
         case _:
             yield from _ended(result, spent if result.changed else f"{spent}, no changes")
     for denial in result.denials:

@@ -19,7 +19,7 @@ def find_heuristic_warning(record: Record, *, background: bool) -> tuple[Categor
     """
     if not record.results:
         return None
-    if _ended_with_question(record):
+    if ended_with_question(record):
         return (
             Category.INTERACTIVE,
             f"{INTERACTIVE_PREFIX} the only turn ended with a question that no user could answer",
@@ -31,7 +31,8 @@ def find_heuristic_warning(record: Record, *, background: bool) -> tuple[Categor
     return None
 
 
-def _ended_with_question(record: Record) -> bool:
+def ended_with_question(record: Record) -> bool:
+    """Return whether the only turn of a run ended with a question to the user."""
     if record.num_turns != 1 or "end_turn" not in (record.answer.stop_reason, record.result_stop_reason):
         return False
     return record.answer.asked_user or record.answer.text.rstrip().endswith("?")

@@ -56,11 +56,18 @@ class Answer:
     kept: KeptText = field(default_factory=lambda: KeptText([]))
     stop_reason: str | None = None
     asked_user: bool = False
+    asked: str = ""
+    """The questions in the call of the tool that asks the user."""
 
     @property
     def text(self) -> str:
         """The text of the message."""
         return "\n".join(chunk.text for chunk in self.kept.chunks)
+
+    @property
+    def question(self) -> str:
+        """What it asked the user, if it asked: with the tool, else in its text."""
+        return self.asked or self.text.strip()
 
 
 @dataclass(slots=True)

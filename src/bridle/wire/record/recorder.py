@@ -148,6 +148,7 @@ class Recorder:
                 self._tool_use(block)
                 if answer is not None and block.name == ASK_TOOL:
                     answer.asked_user = True
+                    answer.asked = "\n".join(filter(None, (answer.asked, _questions(block.arguments))))
 
     def _stream_event(self, event: StreamEvent) -> None:
         if event.parent_tool_use_id is MAIN:
@@ -321,6 +322,16 @@ def record_events(events: Iterable[Event]) -> Record:
     for event in events:
         recorder.add(event)
     return recorder.record
+
+
+def _questions(arguments: Any) -> str:
+    """Return the questions in the arguments of the tool that asks the user."""
+    match arguments:
+        case {"questions": list(questions)}:
+            return "\n".join(filter(None, map(_questions, questions)))
+        case {"question": str(question)}:
+            return question.strip()
+    return ""
 
 
 def _begins_object(line: bytes) -> bool:
