@@ -6,6 +6,8 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.fixtures.bridle_program import BRIDLE
 from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
 from tests.loop.fixtures.loop_commands import DOES_NOTHING, ONE_TASK, assert_replays, receipt_of
@@ -33,9 +35,10 @@ def last_document(text: str) -> dict[str, object]:
     return document
 
 
-def test_a_rollback_keeps_every_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["> run.log 2>&1", "2>&1 | tee run.log > /dev/null"])
+def test_a_rollback_keeps_every_line(tmp_path: Path, how: str) -> None:
     here = make_project(tmp_path, ONE_TASK, DOES_NOTHING)
-    assert run_into(here, "run", "PLAN.md", "--json", "--tries", "2") == 1
+    assert run_into(here, "run", "PLAN.md", "--json", "--tries", "2", how=how) == 1
     assert last_document(log_of(here))["iterations"] == 2
     assert here.git("status", "--porcelain") == "?? run.log"
     assert_replays(here)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Collection
+import os
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,8 @@ from bridle.ground import disk, ids
 from bridle.ground.git_folder import git_folder
 from bridle.ground.lock import FileLock
 from bridle.loop.protection import baseline
+from bridle.loop.protection.grown_files import find_grown
+from bridle.loop.protection.tree_changes import changes_since
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import files_index, git_leftovers, partial_tree, snapshot
@@ -141,11 +144,31 @@ async def _revert_changes(context: RunContext, files: str) -> list[str]:
         after = await git.text("write-tree", variables=variables)
         if after == files:
             return []
-        changed = await snapshot.changes(git, files, after)
+        grown = await _find_grown(context, files, after)
+        changed = [name for name in await snapshot.changes(git, files, after) if name not in grown]
+        if not changed:
+            return []
         # The user may have written there during the check: a ref keeps what is reverted.
         await git.run("update-ref", f"{TAKEN_BACK}{ids.check_id(context.run, what='run')}/{after}", after)
-        await git.run("read-tree", "--reset", "-u", files, variables=variables)
+        await _restore_tree(context, variables, files, grown)
     return changed
+
+
+async def _find_grown(context: RunContext, before: str, after: str) -> frozenset[str]:
+    """Return the user's untracked files that a program of the user appends to."""
+    own = frozenset(_untracked(context))
+    changes = await changes_since(context, before, after, leave=()) if own else []
+    return await find_grown(context, [change for change in changes if change.path in own])
+
+
+async def _restore_tree(context: RunContext, variables: Mapping[str, str], tree: str, leave: Collection[str]) -> None:
+    """Restore the files of a tree, except our own output and the files `leave`."""
+    git, left = context.git, tuple(sorted({*leave, *await untracked_output(context.git)}))
+    if left:
+        tree = await partial_tree.tree_without(git, tree, left)
+        stdin = b"".join(os.fsencode(name) + b"\0" for name in left)
+        await git.run("update-index", "--force-remove", "-z", "--stdin", stdin=stdin, variables=variables)
+    await git.run("read-tree", "--reset", "-u", tree, variables=variables)
 
 
 async def _revert_interrupted(context: RunContext, stem: Path) -> bool:
@@ -167,9 +190,9 @@ async def _revert_interrupted(context: RunContext, stem: Path) -> bool:
         name = f"{context.run.lower()}-check-{files}"  # `bridle clean` removes what has the run's id
         left = await snapshot.take(context.git, name=name, why="changes of an interrupted check")
         context.say(f"a check was interrupted; its changes were reverted and are kept as {left.ref}")
-        files = await partial_tree.tree_without(context.git, files, await untracked_output(context.git))
         async with index_of_all(context.git, as_committed=True) as variables:
-            await context.git.run("read-tree", "--reset", "-u", files, variables=variables)
+            after = await context.git.text("write-tree", variables=variables)
+            await _restore_tree(context, variables, files, await _find_grown(context, files, after))
     await _restore_head(context, note.get("head"), [])
     note_file.unlink()
     return True

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from bridle.ground import ids
 from bridle.loop.effect_results import FileReport
 from bridle.loop.protection import baseline
+from bridle.loop.protection.grown_files import find_grown
 from bridle.loop.protection.tree_changes import changes_since
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
@@ -53,6 +54,8 @@ async def find_lost(
         return None
     own = {name for name in untracked if not any(matches(pattern, name) for pattern in may_edit)}
     changes = [change for change in await changes_since(context, first.tree, last.tree, leave=()) if change.path in own]
+    grown = await find_grown(context, changes)
+    changes = [change for change in changes if change.path not in grown]
     deleted = tuple(change.path for change in changes if change.is_gone)
     changed = tuple(change.path for change in changes if not change.is_gone and not change.is_new)
     return LostFiles(first, deleted, changed) if changes else None
@@ -61,14 +64,15 @@ async def find_lost(
 async def find_left_alone(context: RunContext, before: str, after: str) -> list[str]:
     """Return the user's files that a return to the tree `before` does not change.
 
-    A tree has no file that the output of Bridle itself went to; it would be deleted.
+    A tree has no file that the output of Bridle itself went to; it would be deleted. Files that a program of the user
+    appends to would be cut.
     """
     start = baseline.find(context)
     if start is None or not start.untracked:
         return []
     own = frozenset(start.untracked)
     changes = [change for change in await changes_since(context, before, after, leave=()) if change.path in own]
-    return [change.path for change in changes if change.is_new]
+    return [*(change.path for change in changes if change.is_new), *sorted(await find_grown(context, changes))]
 
 
 async def restore(context: RunContext, lost: LostFiles) -> list[FileReport]:
