@@ -241,9 +241,11 @@ def test_the_budget_of_the_workspace_stops_the_run_and_fails_no_task(tmp_path: P
     budget.parent.mkdir(parents=True)
     budget.write_text(json.dumps({"max_cost_usd": 0.01}))
     done = here.bridle("run", "PLAN.md", "--json")
-    (task,) = receipt_of(done, 3)["tasks"]
+    receipt = receipt_of(done, 3)
+    (task,) = receipt["tasks"]
     assert (task["verdict"], task["tries"]) == ("pending", 1)
-    assert len(here.calls()) == 1
+    assert (receipt["iterations"], task["iterations"], len(here.calls())) == (1, 1, 1)
+    assert "not started: the budget is spent: 0.0100 of 0.0100 USD" in done.stderr
     assert "the budget is spent" in here.bridle("resume").stdout
     budget.write_text(json.dumps({"max_cost_usd": 1.0}))
     assert verdicts(receipt_of(here.bridle("resume", "--json"), 0)) == {"One": "done"}

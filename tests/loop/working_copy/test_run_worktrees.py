@@ -238,7 +238,10 @@ def test_the_budget_of_the_workspace_bounds_and_counts_what_is_done_in_its_workt
     budget = here.folder / ".ralph/state/budget.json"
     budget.parent.mkdir(parents=True)
     budget.write_text(json.dumps({"total_cost_usd": 1.0, "max_cost_usd": 1.02, "iterations": 7}))
-    document = run_plan(here, 3, "--worktree")
+    done = here.bridle("run", "PLAN.md", "--json", "--worktree")
+    document = receipt_of(done, 3)
+    assert "not started: the budget is spent: 1.0200 of 1.0200 USD" in done.stderr
+    assert document["iterations"] == 2
     assert verdicts(document) == {"One": "done", "Two": "done", "Three": "pending"}
     spent = json.loads(budget.read_text())
     assert (spent["total_cost_usd"], spent["max_cost_usd"], spent["iterations"]) == (1.02, 1.02, 9)

@@ -23,10 +23,10 @@ from bridle.workspace.worktree import AGENTS_FOLDER
 Say = Callable[[str], None]
 
 
-def limit_worktree(context: RunContext) -> None:
-    """Limit the worktree's budget to what is left of the shared one, before an agent starts."""
+def limit_worktree(context: RunContext) -> str | None:
+    """Limit the worktree's budget to what is left of the shared one; return why no agent may start, if none may."""
     if context.repository is None:
-        return
+        return None
     shared, own = budget.read(context.repository), budget.read(context.workspace)
     cost_usd, runs = shared.max_cost_usd, shared.max_iterations
     limited = replace(
@@ -36,6 +36,7 @@ def limit_worktree(context: RunContext) -> None:
     )
     if limited != own:
         budget.write(context.workspace, limited)
+    return shared.exhausted
 
 
 async def count_killed_agents(workspace: Path, say: Say) -> None:

@@ -29,6 +29,7 @@ from bridle.run.finished import Finished
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
 from bridle.run.runner import run
 from bridle.wire.record.denials import denied_tool
+from bridle.wire.record.error_category import Category
 from bridle.wire.record.outcome import Ending, judge
 from bridle.wire.record.record import Record
 from bridle.workspace import files_index, git_leftovers, snapshot
@@ -103,16 +104,21 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader,
 
 async def run_agent(request: Request, context: RunContext, **more: Any) -> Finished:
     """Run an agent; a request that is refused before the start has the ending `unusable`."""
-    shared_budget.limit_worktree(context)
+    spent = shared_budget.limit_worktree(context)
+    if spent is not None:
+        return _not_started(Ending(exit_code=None, fault=spent, fault_category=Category.BUDGET))
     try:
         return await run(request, environment=context.environment, say=context.say, **more)
     except UsageError as error:
         refusal = AgentNotReady(f"{request.agent} cannot be used: {error.message}", remedy=error.remedy)
-        record = Record()
-        outcome = judge(record, Ending(exit_code=None, not_found=refusal.message))
-        return Finished(record, outcome, Cost(None, None), 0, 0.0, unusable=refusal)
+        return _not_started(Ending(exit_code=None, not_found=refusal.message), refusal)
     finally:
         shared_budget.add_spent(context)  # of an interrupted agent too
+
+
+def _not_started(ending: Ending, unusable: AgentNotReady | None = None) -> Finished:
+    record = Record()
+    return Finished(record, judge(record, ending), Cost(None, None), 0, 0.0, unusable=unusable)
 
 
 def first_request(task: Task, context: RunContext) -> tuple[iteration_prompt.Prompt, Request]:

@@ -276,6 +276,7 @@ class Loop:
             case effect_results.UNUSABLE:
                 self._agents.unusable[agent] = task.reason = work.message or f"{agent} cannot be used"
             case effect_results.BUDGET:
+                self._do_not_count(task)
                 self._paused = Paused(effects.WHY_BUDGET, work.message or "the budget is spent")
             case effect_results.CRASHED:
                 await self._crashed(task, work, agent)

@@ -182,6 +182,8 @@ def _worked(result: WorkResult) -> Iterator[Segment]:
             yield f"usage limit reached{reset} ({spent})", "question"
         case effect_results.TRANSIENT:
             yield f"temporary API error: {message}", "question"
+        case effect_results.BUDGET:
+            yield f"not started: {message}", "question"
         case effect_results.CRASHED:
             yield f"agent crashed: {message} ({spent})", "state.error"
         case effect_results.QUESTION:
