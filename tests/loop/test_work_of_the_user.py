@@ -136,9 +136,35 @@ def test_an_unfinished_merge_of_the_user_is_refused_by_name(tmp_path: Path) -> N
     assert f"a merge is in progress in {here.folder}" in done.stderr
     (here.folder / "one").write_text("both\n")
     here.git("commit", "-qam", "merged")
-    document, _ = resume(here, 0)
+    document, _ = resume(here, 0, "--max-iterations", "9")
     assert (here.folder / "one").read_text() == "both\n"
     assert verdicts(document) == {"One": "done", "Two": "done"}
+
+
+def test_a_rebase_of_the_user_is_refused_before_anything_is_checked_out(tmp_path: Path) -> None:
+    here = make_project(tmp_path, TWO_TASKS, MAKES_FILE)
+    run_plan(here, 3, "--max-iterations", "1")
+    here.git("-c", "sequence.editor=sed -i 1s/pick/edit/", "rebase", "-q", "-i", "main")
+    mine = commit(here, "mine", "mine\n")
+    done = here.bridle("resume", "--max-iterations", "9")
+    assert done.returncode == 2, done.stderr
+    assert f"a rebase is in progress in {here.folder}" in done.stderr
+    assert here.git("rev-parse", "HEAD") == mine
+    here.git("rebase", "--continue")
+    document, _ = resume(here, 0, "--max-iterations", "9")
+    assert verdicts(document) == {"One": "done", "Two": "done"}
+    assert (here.folder / "mine").read_text() == "mine\n"
+
+
+def test_a_commit_of_the_user_that_is_on_no_branch_is_kept_under_a_ref(tmp_path: Path) -> None:
+    here = make_project(tmp_path, TWO_TASKS, MAKES_FILE)
+    run_plan(here, 3, "--max-iterations", "1")
+    here.git("checkout", "-q", "--detach")
+    mine = commit(here, "mine", "mine\n")
+    document, said = resume(here, 0, "--max-iterations", "9")
+    assert verdicts(document) == {"One": "done", "Two": "done"}
+    (ref,) = here.git("for-each-ref", "--format=%(refname)", "--contains", mine).splitlines()
+    assert f"is kept as {ref}" in said
 
 
 KILLED = """
@@ -162,7 +188,7 @@ def test_work_of_the_user_is_not_taken_for_that_of_an_interrupted_agent(tmp_path
     wait_until(lambda: has_ended(here))
     (here.folder / "app").write_text("app\nuser\n")
     (here.folder / "notes").write_text("new\n")
-    document, said = resume(here, 0)
+    document, said = resume(here, 0, "--max-iterations", "9")
     assert verdicts(document) == {"One": "done"}
     assert "you changed app" in said
     assert "you added notes" in said
@@ -182,7 +208,7 @@ def test_a_commit_after_a_kill_is_the_users(tmp_path: Path) -> None:
     wait_until(lambda: has_ended(here))
     here.git("checkout", "-q", "test.sh")
     mine = commit(here, "mine", "user\n")
-    document, _ = resume(here, 0)
+    document, _ = resume(here, 0, "--max-iterations", "9")
     assert here.git("rev-parse", "HEAD^") == mine
     assert here.git("show", "--format=", "--name-only", "HEAD") == "one"
     assert verdicts(document) == {"One": "done"}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.fixtures.bridle_program import run_bridle
-from tests.hosts.fixtures.hook_project import HookResult, Project
+from tests.hosts.fixtures.hook_project import HOOK, HookResult, Project
 
 PROCESS = "async def process(inputs, ctx):\n    return None\n"
 CREATE = ("run:create", "--process-id", "demo", "--entry", "./process.py#process", "--run-id", "r", "--json")
@@ -189,3 +189,13 @@ def test_an_inactive_session_adds_one_entry_and_no_more(host: Host, tmp_path: Pa
     events = host.bridle("run:events", "r", "--json")["events"]
     stops = [event["data"]["reason"] for event in events if event["type"] == "STOP_HOOK_INVOKED"]
     assert stops == ["session_inactive"]
+
+
+def test_a_session_whose_folder_was_deleted_is_held(host: Host, tmp_path: Path) -> None:
+    host.bridle(*CREATE, *BIND)
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    deletes_its_folder = ("/bin/sh", "-c", 'rmdir "$PWD" && exec "$@"', "sh", *HOOK)
+    done = host.project.hook(host.project.payload(cwd=str(gone)), program=deletes_its_folder, cwd=gone)
+    assert not gone.exists()
+    assert done.document["decision"] == "block", done.stderr

@@ -141,6 +141,11 @@ def _cut_off(scene: Scene) -> None:
     scene.session(scene.plugin / session_file.PLUGIN_STATE).write_text("---\nactive: true\nrun_id")
 
 
+def _named_twice(scene: Scene) -> None:
+    path = scene.session(scene.plugin / session_file.PLUGIN_STATE)
+    path.write_text(path.read_text().replace('run_id: ""', 'run_id: ""\nrun_id: "a-run"'))
+
+
 def _linked(scene: Scene) -> None:
     path = scene.session(scene.plugin / session_file.PLUGIN_STATE)
     path.rename(path.with_name("elsewhere"))
@@ -157,6 +162,7 @@ UNCERTAIN: dict[str, Callable[[Scene], object]] = {
     "a record in BRIDLE_HOME": _record_in_chosen_home,
     "a damaged file": _damaged,
     "a file that was cut off": _cut_off,
+    "a run after none": _named_twice,
     "a link": _linked,
     "no id": lambda scene: scene.environment.pop("CLAUDE_CODE_SESSION_ID"),
     "an empty id": lambda scene: scene.environment.update(CLAUDE_CODE_SESSION_ID=""),

@@ -100,6 +100,10 @@ def respond(hook: Hook, call: HookCall) -> int:
     from bridle.hosts.hooks.hook_protocol import approve
 
     try:
+        os.getcwd()
+    except OSError:
+        os.chdir(os.sep)  # the agent has deleted the folder that it was in; the payload names it
+    try:
         answer = hook(call)
     except Error as error:
         answer = approve(f"the hook failed, so it does not block: {error}")

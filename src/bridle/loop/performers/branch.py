@@ -73,6 +73,7 @@ async def return_to_branch(context: RunContext) -> None:
             remedy="Start a new run, or restore the branch from its last commit, which `bridle status` shows: "
             f"git branch {branch} COMMIT",
         )
+    detached = await git.head() if there is None else None
     if not await _check_out(git, branch):
         raise UsageError(
             f"{there or 'no branch'} is checked out, and uncommitted changes prevent a checkout of the run's branch "
@@ -80,6 +81,10 @@ async def return_to_branch(context: RunContext) -> None:
             remedy=f"Commit or stash them, and then: git checkout {branch} && bridle resume",
         )
     context.say(f"{there or 'a commit'} was checked out; switched back to {branch}")
+    if detached is not None and not await git.text("for-each-ref", "--count=1", "--contains", detached):
+        ref = f"{KEPT}{context.run.lower()}/detached-{detached}"
+        await git.run("update-ref", ref, detached)
+        context.say(f"that commit, {detached[:12]}, is on no branch; it is kept as {ref}")
 
 
 async def _check_out(git: Git, branch: str) -> bool:

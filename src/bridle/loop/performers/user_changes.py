@@ -92,6 +92,9 @@ def adopted(store: Store) -> int:
 
 async def adopt(context: RunContext, store: Store, receipt: Receipt, *, ended_at: float | None) -> Delivery:
     """Find and adopt what the user changed since the last driver, whose agents ended at that time."""
+    left = left_state.find(context.run_folder, store)
+    # Before anything is checked out: a rebase leaves no branch checked out.
+    _refuse_unfinished(context, left.operations if left is not None else None, ended_at)
     notes = _notes(store)
     loss = await lost_commits.find(context, receipt, [note.tip for note in notes])
     if loss is not None:
@@ -147,7 +150,6 @@ async def _find(
 ) -> _State | None:
     """Return the user's changes; None where there are none."""
     git, left = context.git, left_state.find(context.run_folder, store)
-    _refuse_unfinished(context, left.operations if left is not None else None, ended_at)
     known_tip = receipt.tip
     for note in notes:  # those that the process does not know yet
         known_tip = note.tip if note.before == known_tip else known_tip

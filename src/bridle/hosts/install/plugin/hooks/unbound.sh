@@ -6,10 +6,12 @@ bridle_has_no_run() { # FILE: it does not exist, or is the file of a session wit
     [ -f "$1" ] && [ ! -L "$1" ] && [ -r "$1" ] || return 1
     {
         IFS= read -r bridle_line && [ "$bridle_line" = --- ] || return 1
+        bridle_found=
         while IFS= read -r bridle_line; do
             case $bridle_line in
-            'run_id: ""') return 0 ;;
-            run_id* | ---) return 1 ;;
+            'run_id: ""') bridle_found=yes ;;
+            run_id*) return 1 ;;
+            ---) [ -n "$bridle_found" ] && return 0 || return 1 ;;
             esac
         done
     } <"$1"
