@@ -95,7 +95,7 @@ def test_a_changed_byte_is_found_and_named(finished: tuple[Project, Path], kind:
     assert [line for line in wrong if re.fullmatch(rf"wrong: {path}: it was changed after {entry} was written", line)]
     named = {Path(run / one["file"]).resolve() for one in document["wrong"]}
     assert path in named <= {path, run / "state/bridle.pack"}  # what is kept of it to be quick differs now, too
-    assert last.startswith(f"{run.name} has {len(wrong)} problems: ")
+    assert last.startswith(f"{run.name} has {len(wrong)} {'problem' if len(wrong) == 1 else 'problems'}: ")
     assert audit(run).is_good
 
 

@@ -63,7 +63,8 @@ def test_too_many_levels_are_refused_at_the_call(tmp_path: Path, call: str, leve
 def test_the_most_levels_that_are_accepted_can_be_stored_and_read_again(tmp_path: Path) -> None:
     source = """
         async def process(inputs, ctx):
-            return [await ctx.task(step, inputs), await ctx.task(step, {"n": 2})]
+            await ctx.task(step, inputs)
+            return await ctx.task(step, {"n": 2})
     """
     deep: object = 1
     for _ in range(DEPTH_LIMIT):
@@ -73,5 +74,5 @@ def test_the_most_levels_that_are_accepted_can_be_stored_and_read_again(tmp_path
     run.post("1", deep)
     run.iterate()
     run.post("2", deep)
-    assert run.iterate().output == [deep, deep]
+    assert run.iterate().output == deep
     assert compare(run.run).agrees

@@ -159,6 +159,11 @@ class AgentWorktrees:
             if _stem(effect_id) in stems:
                 await self.clear(effect_id)
 
+    def close(self) -> None:
+        """Remove the private index of the repository."""
+        if self._top is not None:
+            files_index.drop(self._top)
+
     async def _finish_merge(self, git: Git, job: Job) -> bool:
         """Finish a merge that was interrupted with its driver; return False if there was none."""
         started_merge = job.known.started_merge
@@ -202,7 +207,8 @@ class AgentWorktrees:
                 top = await Git(self._repository, self._environment).top()
             except (UsageError, ProcessError):
                 return None
-            self._top = Git(top.resolve(), self._environment)
+            if self._top is None:  # two effects may begin together; they share the index of one `Git`
+                self._top = Git(top.resolve(), self._environment)
         return self._top
 
     async def _require_git(self) -> Git:

@@ -175,6 +175,7 @@ class Driver:
         finally:
             await wait_uncancelled(asyncio.ensure_future(self._effects.cancel_all()))
             self._engine.close()
+            self._worktrees.close()
             lock.release()
         is_current = _ids(result.iteration) <= self._version().pending
         return replace(result, process_state=result.iteration.process_state) if is_current else result
