@@ -96,6 +96,22 @@ def test_after_a_kill(tmp_path: Path) -> None:
     assert_done(here, document)
 
 
+def test_the_time_of_a_silent_agent_counts_until_its_driver_was_killed(tmp_path: Path) -> None:
+    here = make_project(tmp_path, ONE_TASK, SPENDS + MAKES_FILE)
+
+    def seconds() -> float:
+        return float(receipt_of(here.bridle("status", "--json"), 0)["tasks"][0]["seconds"])
+
+    with in_background(here, "run", "PLAN.md") as child:
+        wait_until(lambda: has_spent(here, "One"))
+        wait_until(lambda: seconds() > 2)  # it has printed for less than one
+        os.killpg(child.pid, signal.SIGKILL)
+    assert seconds() > 2
+    document = receipt_of(here.bridle("resume", "--json"), 0)
+    assert 2 < document["tasks"][0]["seconds"] <= document["seconds"]
+    assert_replays(here)
+
+
 def test_at_the_time_limit(tmp_path: Path) -> None:
     here = make_project(tmp_path, ONE_TASK, SPENDS + MAKES_FILE)
     document = run_plan(here, 3, "--max-time", "5")

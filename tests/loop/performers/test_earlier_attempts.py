@@ -60,10 +60,10 @@ def test_only_agents_of_this_iteration_are_counted_and_the_last_one_is_not_count
     log(tmp_path, "20261115T100004.000Z", 32.0)
     last = log(tmp_path, "20261115T100005.000Z", 64.0)
     asked = Request(prompt="-", cwd=tmp_path, purpose="run/One: iteration 1", task="One", driver="D")
-    spent = spent_before(asked, last)
+    spent = spent_before(asked, last, {})
     assert (spent.cost_usd, spent.input_tokens) == (35.0, 21)
     assert spent.seconds == 5  # the time of its own driver is part of the last one's
-    assert spent_before(asked, None).cost_usd == 99
+    assert spent_before(asked, None, {}).cost_usd == 99
 
 
 def test_a_log_that_was_cut_off_or_has_no_description_harms_nothing(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_log_that_was_cut_off_or_has_no_description_harms_nothing(tmp_path: Pa
     (tmp_path / ".ralph/logs/claude/20261115T100001.000Z-coder-One.ndjson").write_bytes(b"\xff\n")
     last = log(tmp_path, "20261115T100005.000Z", 64.0)
     asked = Request(prompt="-", cwd=tmp_path, purpose="run/One: iteration 1", task="One")
-    assert spent_before(asked, last).cost_usd == 0
+    assert spent_before(asked, last, {}).cost_usd == 0
 
 
 # It says what it has cost, and takes Bridle with it.
@@ -121,7 +121,7 @@ def test_agents_of_another_run_and_of_other_tasks_are_not_counted(tmp_path: Path
         runs += [path.name for path in (here.folder / ".a5c/runs").iterdir() if path.name not in (*runs, ".lock")]
         here.git("checkout", "-q", "-f", "main")
     store = [FileStore(here.folder / ".a5c/runs" / run) for run in runs]
-    assert [interrupted_work(one, [here.folder]).usage.cost_usd for one in store] == [3.0, 3.0]
+    assert [interrupted_work(one, [here.folder], {}).usage.cost_usd for one in store] == [3.0, 3.0]
 
 
 def test_files_that_are_no_logs_are_not_taken_for_agents(tmp_path: Path) -> None:

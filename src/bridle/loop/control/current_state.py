@@ -44,10 +44,9 @@ def complete_receipt(receipt: Receipt, store: FileStore, interrupted: Interrupte
     for.
     """
     inputs, state, paused = read_inputs(store), store.state(), pauses.pending_pause(store)
-    interrupted = interrupted or interrupted_work(store, inputs.workspaces)
-    seconds = time_used.seconds_used(
-        receipt, time_used.earlier_drivers(state, interrupted, read_driver_times(store.run))
-    )
+    driver_times = read_driver_times(store.run)
+    interrupted = interrupted or interrupted_work(store, inputs.workspaces, driver_times)
+    seconds = time_used.seconds_used(receipt, time_used.earlier_drivers(state, interrupted, driver_times))
     receipt = msgspec.structs.replace(
         with_effect_ids(with_interrupted(receipt, interrupted), state.pending),
         seconds=round(seconds, 3),

@@ -280,7 +280,7 @@ async def _drive_once(
     run, settings = store.run, context.settings
     messages = UserMessageReader(FileStore(run, reuses_view=True))
     shared_budget.name_limits(context, messages)
-    interrupted = interrupted_work(store, inputs.workspaces)
+    interrupted = interrupted_work(store, inputs.workspaces, read_driver_times(run))
     receipt = await _replayed_receipt(store) if store.state().effects else Receipt()
     receipt = current_state.complete_receipt(receipt, store, interrupted)
     left_seconds = receipt.limits.max_seconds - receipt.seconds

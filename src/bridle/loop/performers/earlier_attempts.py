@@ -5,7 +5,7 @@ It is read from their logs, so that every cost is counted once, whatever was kil
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,31 +61,35 @@ class InterruptedWork:
         return InterruptedWork({key: effect for key, effect in self.effects.items() if effect.task == task}).usage
 
 
-def interrupted_work(store: Store, workspaces: Sequence[Path]) -> InterruptedWork:
+def interrupted_work(store: Store, workspaces: Sequence[Path], driver_times: Mapping[str, float]) -> InterruptedWork:
     """Return what the agents of started effects without a result have used, from their logs.
 
+    `driver_times` is what drivers wrote into their file.
     Without it, a run that is killed again and again during an iteration would never reach a limit.
     """
     interrupted = InterruptedWork()
     for effect in store.state().pending:
         title, purpose = _purpose(store, effect)
         for log in logs_of(purpose, workspaces) if purpose is not None else ():
-            interrupted.effects.setdefault(effect.effect_id, InterruptedEffect(title)).usage.add(_usage(log))
+            interrupted.effects.setdefault(effect.effect_id, InterruptedEffect(title)).usage.add(
+                _usage(log, driver_times)
+            )
             if log.meta.driver is not None:  # earlier versions logged none
                 seconds = log.meta.driver_seconds + log.meta.seconds
                 interrupted.drivers[log.meta.driver] = max(interrupted.drivers.get(log.meta.driver, 0.0), seconds)
     return interrupted
 
 
-def spent_before(request: Request, log: Path | None) -> Usage:
+def spent_before(request: Request, log: Path | None, driver_times: Mapping[str, float]) -> Usage:
     """Return what earlier agents of this effect used, without the one of this log.
 
+    `driver_times` are the seconds of earlier drivers.
     The time of those that the same driver started is part of the last one's.
     """
     spent = Usage()
     purpose = Purpose(request.purpose, request.mode, request.task)
     for earlier in logs_of(purpose, (request.workspace,), but={log}):
-        usage = _usage(earlier)
+        usage = _usage(earlier, driver_times)
         if earlier.meta.driver == request.driver:
             usage.seconds = 0.0
         spent.add(usage)
@@ -109,12 +113,16 @@ def log_task(title: str) -> str:
     return ids.safe_name(title, limit=40)
 
 
-def _usage(log: LoggedRun) -> Usage:
-    tokens = log.record.tokens
+def _usage(log: LoggedRun, driver_times: Mapping[str, float]) -> Usage:
+    """Return what an agent used; one whose end nobody saw ran as long as its driver."""
+    meta, tokens = log.meta, log.record.tokens
+    seconds = meta.seconds
+    if meta.is_lost and meta.driver is not None:
+        seconds = max(seconds, driver_times.get(meta.driver, 0.0) - meta.driver_seconds)
     return Usage(
         cost_usd=log.cost.usd or 0.0,
         unknown_costs=int(log.cost.usd is None),
         input_tokens=tokens.input_tokens,
         output_tokens=tokens.output_tokens,
-        seconds=round(log.meta.seconds, 3),
+        seconds=round(seconds, 3),
     )

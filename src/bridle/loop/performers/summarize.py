@@ -63,7 +63,7 @@ async def summarize(args: SummarizeArgs, context: RunContext, time: DriverTime) 
         )
     else:
         context.say(f"progress was not summarized: {finished.outcome.reason or 'the agent returned no summary'}")
-    before = spent_before(request, finished.log_path)
+    before = spent_before(request, finished.log_path, time.earlier)
     return SummarizeResult(**usage_fields(finished, request, before), attempts=finished.attempts)
 
 

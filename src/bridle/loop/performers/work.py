@@ -70,7 +70,7 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader,
     ending = classify_ending(
         finished, agent=request.agent, question=answer.question, now=clock.now(), local=clock.local_zone()
     )
-    wasted = spent_before(request, finished.log_path)
+    wasted = spent_before(request, finished.log_path, time.earlier)
     result = WorkResult(
         ending=ending.ending if left.fault is None else effect_results.CRASHED,
         message=ending.message if left.fault is None else left.fault,
