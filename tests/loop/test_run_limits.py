@@ -45,6 +45,7 @@ def test_a_run_whose_time_is_over_goes_on_only_with_more_of_it(tmp_path: Path) -
     here = make_project(tmp_path, ONE_TASK, agent)
     done = here.bridle("run", "PLAN.md", "--json", "--max-time", "3")
     assert receipt_of(done, 3)["tasks"][0]["verdict"] == "pending"
+    assert "bridle: the time limit is reached" in done.stderr
     (here.agent_folder / "quick").touch()
     before = len(here.calls())
     again = here.bridle("resume")

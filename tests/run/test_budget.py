@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bridle.errors import DiskError
 from bridle.run import budget
 from bridle.run.budget import Budget, Cost, cost_of, cost_so_far, name_run_limits, read
 from bridle.wire.record.error_category import Category
@@ -42,6 +43,13 @@ def test_the_budget_file_has_exactly_the_fields_of_its_format(tmp_path: Path) ->
         "iterations": 18,
         "max_iterations": 50,
     }
+
+
+@pytest.mark.parametrize("name", ["total_cost_usd", "known_cost_usd", "max_cost_usd", "iterations", "max_iterations"])
+def test_a_negative_amount_is_refused(tmp_path: Path, name: str) -> None:
+    write(tmp_path, "budget.json", json.dumps({name: -1}))
+    with pytest.raises(DiskError, match="every amount must be a number from 0, got -1"):
+        budget.read(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -228,6 +228,8 @@ def _price(record: Record, tokens: Tally, agent: str, requested: str | None) -> 
 def _number(value: object, path: Path) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise DiskError(f"{path}: every amount must be a number, got {value!r}", remedy="Repair or delete the file.")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise DiskError(
+            f"{path}: every amount must be a number from 0, got {value!r}", remedy="Repair or delete the file."
+        )
     return value

@@ -140,6 +140,8 @@ async def drive_to_receipt(
         receipt = await in_thread(lambda: read_receipt(run), name="reading the receipt")
         end = RunEnd(receipt, RunStatus.INTERRUPTED, "interrupted; nothing is lost")
     receipt = end.receipt
+    if as_json and end.reason:
+        say(end.reason)  # the document has no field for it
     print_receipt(
         receipt if resume is None else msgspec.structs.replace(receipt, resume=resume), end.reason, as_json=as_json
     )
