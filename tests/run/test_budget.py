@@ -121,6 +121,14 @@ def test_an_unknown_cost_stays_unknown() -> None:
     assert cost_of(Record(model="no-such-model", usage=Tally(input_tokens=1)), "claude") == Cost(None, None)
 
 
+def test_a_later_turn_without_a_cost_makes_the_total_unknown_beside_its_known_part(tmp_path: Path) -> None:
+    turns = (init(), result(total_cost_usd=0.03), init(), result(total_cost_usd=None))
+    finished = run_agent(Script().out(*turns).install(tmp_path / "bin"), tmp_path).finished
+    assert (finished.total_cost_usd, finished.cost_source, finished.known_cost_usd) == (None, None, 0.03)
+    spent = state(tmp_path, "budget.json")
+    assert (spent["total_cost_usd"], spent["known_cost_usd"]) == (None, 0.03)
+
+
 def test_a_run_without_a_figure_is_priced_and_counted(tmp_path: Path) -> None:
     usage = {"input_tokens": 100_000, "output_tokens": 0}
     agent = Script().out(init(), result(total_cost_usd=None, usage=usage)).install(tmp_path / "bin")

@@ -85,6 +85,13 @@ class Cost:
     usd: float | None
     source: str | None
     """`agent`: reported by the agent. `prices`: computed from its tokens. None: not known."""
+    known_part_usd: float = 0.0
+    """What is known of a cost that is not known as a whole."""
+
+    @property
+    def known_usd(self) -> float:
+        """The cost, or what is known of it."""
+        return self.known_part_usd if self.usd is None else self.usd
 
 
 def budget_file(workspace: Path) -> Path:
@@ -118,7 +125,7 @@ def spend(workspace: Path, budget: Budget, cost: Cost) -> Budget:
     """Add one run and its cost to a budget, and write it."""
     spent = replace(
         budget,
-        known_cost_usd=round(budget.known_cost_usd + (cost.usd or 0.0), 6),
+        known_cost_usd=round(budget.known_cost_usd + cost.known_usd, 6),
         iterations=budget.iterations + 1,
         has_unknown_cost=budget.has_unknown_cost or cost.usd is None,
     )
@@ -193,6 +200,8 @@ def cost_of(record: Record, agent: str, *, model: str | None = None) -> Cost:
     """
     if record.total_cost_usd is not None:
         return Cost(record.total_cost_usd, "agent")
+    if record.known_cost_usd:  # prices of tokens and the agent's own figures cannot be added
+        return Cost(None, None, record.known_cost_usd)
     tokens = record.tokens
     return Cost(None, None) if tokens == Tally() else _price(record, tokens, agent, model)
 

@@ -53,7 +53,7 @@ class Finished:
     @property
     def known_cost_usd(self) -> float:
         """The known cost of all attempts."""
-        return round(sum(cost.usd or 0.0 for cost in self._costs), 6)
+        return round(sum(cost.known_usd for cost in self._costs), 6)
 
     @property
     def total_cost_usd(self) -> float | None:

@@ -176,6 +176,14 @@ def test_a_cost_of_0_without_tokens_is_not_known_if_the_messages_had_tokens() ->
     assert inspected(later)["total_cost_usd"] == 0.5, "the cost is that of all turns"
 
 
+@pytest.mark.parametrize("unknown", [..., None, "x", -1, float("nan")])
+def test_a_later_turn_without_a_cost_makes_the_total_unknown_until_one_has_it(unknown: Any) -> None:
+    turns = [init(), result(total_cost_usd=0.03), init(), result(total_cost_usd=unknown)]
+    assert inspected(turns)["total_cost_usd"] is None
+    assert inspected([*turns, init(), result(total_cost_usd=0.05)])["total_cost_usd"] == 0.05, "it is cumulative"
+    assert inspected([*turns[:2], turns[3]])["total_cost_usd"] == 0.03, "without an init it is the same turn"
+
+
 def test_negative_amounts_are_not_known() -> None:
     document = inspected([init(), result("ok", total_cost_usd=-1, usage={"input_tokens": -5, "output_tokens": 7})])
     assert (document["total_cost_usd"], document["input_tokens"], document["output_tokens"]) == (None, 0, 7)

@@ -154,10 +154,12 @@ def _to_result(job: Job, finished: Finished, started: str) -> Posted | Unperform
 def _metadata(job: Job, finished: Finished) -> dict[str, object]:
     record, tokens = finished.record, finished.total_tokens
     note = "" if finished.outcome.failed else describe_end(record, finished.outcome)
+    has_known_part = finished.total_cost_usd is None and finished.known_cost_usd > 0
     return {
         "sessionId": record.session_id,
         "model": record.model,
         "costUsd": finished.total_cost_usd,
+        **({"knownCostUsd": finished.known_cost_usd} if has_known_part else {}),
         "inputTokens": tokens.input_tokens,
         "outputTokens": tokens.output_tokens,
         "seconds": round(finished.total_seconds, 3),

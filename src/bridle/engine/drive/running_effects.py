@@ -217,7 +217,7 @@ class RunningEffects:
         """Add the cost of an agent; effects of other kinds have none."""
         metadata = JsonFields(posted.metadata or JsonFields(posted.error).value("data"))
         cost = metadata.number("costUsd")
-        self.known_cost_usd += cost or 0.0
+        self.known_cost_usd += cost or metadata.number("knownCostUsd") or 0.0
         self.is_cost_known = self.is_cost_known and (cost is not None or "costUsd" not in metadata)
 
     async def fire(self, hook_type: str, payload: Mapping[str, object]) -> None:

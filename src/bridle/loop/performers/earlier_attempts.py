@@ -120,7 +120,7 @@ def _usage(log: LoggedRun, driver_times: Mapping[str, float]) -> Usage:
     if meta.is_lost and meta.driver is not None:
         seconds = max(seconds, driver_times.get(meta.driver, 0.0) - meta.driver_seconds)
     return Usage(
-        cost_usd=log.cost.usd or 0.0,
+        cost_usd=log.cost.known_usd,
         unknown_costs=int(log.cost.usd is None),
         input_tokens=tokens.input_tokens,
         output_tokens=tokens.output_tokens,

@@ -251,7 +251,7 @@ def usage_fields(finished: Finished, request: Request, before: Usage) -> dict[st
     cost = cost_so_far(finished.record, request.agent, model=request.model)
     tokens = finished.record.tokens
     usage = Usage(
-        cost.usd or 0.0,
+        cost.known_usd,
         int(cost.usd is None),
         tokens.input_tokens,
         tokens.output_tokens,

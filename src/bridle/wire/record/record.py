@@ -123,6 +123,9 @@ class Record:
     live_usage: dict[str | None, tuple[str | None, Usage]] = field(default_factory=dict)
     """The id and usage of each thread's latest message; usage is repeated for each of its blocks."""
     total_cost_usd: float | None = None
+    """The cost of all turns; None where that of one is not known."""
+    known_cost_usd: float = 0.0
+    """The last total that a result had; a lower bound where the total is not known."""
     model_usage: JsonObject = field(default_factory=dict)
     num_turns: int | None = None
     duration_ms: float | None = None

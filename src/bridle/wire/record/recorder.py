@@ -250,7 +250,9 @@ class Recorder:
             record.duration_ms = (record.duration_ms or 0) * earlier + milliseconds
         record.duration_api_ms = plausible(event.duration_api_ms)
         if cost is not None and cost >= 0 and not (cost == 0 and self._has_uncounted_tokens()):
-            record.total_cost_usd = max(cost, record.total_cost_usd or 0.0)
+            record.total_cost_usd = record.known_cost_usd = max(cost, record.known_cost_usd)
+        elif earlier:
+            record.total_cost_usd = None  # that of this turn is not known
         if isinstance(event.model_usage, dict):
             record.model_usage = event.model_usage
 
