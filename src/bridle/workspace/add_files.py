@@ -67,8 +67,9 @@ async def add_all(git: Git, variables: Mapping[str, str], flags: Sequence[str] =
 
 
 async def _remove_entries(git: Git, variables: Mapping[str, str], names: Sequence[str]) -> list[str]:
-    """Remove these files from a private index, where an agent has added them to git; return those that were in it."""
-    path = Path(variables["GIT_INDEX_FILE"])
+    """Remove these files from an index, where an agent has added them to git; return those that were in it."""
+    private = variables.get("GIT_INDEX_FILE")
+    path = await git.index_path() if private is None else Path(private)
     index = path.read_bytes() if names and path.exists() else b""
     found = [name for name in names if os.fsencode(name) in index]
     if found:
