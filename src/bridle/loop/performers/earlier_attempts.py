@@ -114,7 +114,7 @@ def log_task(title: str) -> str:
 
 
 def _usage(log: LoggedRun, driver_times: Mapping[str, float]) -> Usage:
-    """Return what an agent used; one whose end nobody saw ran as long as its driver."""
+    """Return what an agent used; one whose end was not seen ran as long as its driver."""
     meta, tokens = log.meta, log.record.tokens
     seconds = meta.seconds
     if meta.is_lost and meta.driver is not None:
