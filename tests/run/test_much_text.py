@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +32,14 @@ for _ in range({times}):
 write({result!r})
 """
 
+# Starts a command from a small process, and prints the most memory that it had, which begins with that of its parent.
+MEASURE = """
+import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:], stderr=subprocess.DEVNULL).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)
+sys.exit(code)
+"""
+
 
 def loud_agent(path: Path) -> int:
     """Write the agent; return how many bytes it prints."""
@@ -53,21 +60,17 @@ def test_much_text_of_an_agent_is_in_its_log_and_not_in_memory(tmp_path: Path, c
     driven = new_driven_run(tmp_path, source)
     program = Path(driven.environment["BRIDLE_CLAUDE"])
     size = loud_agent(program)
-    child = subprocess.Popen(
-        [str(BRIDLE), *command],
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", MEASURE, str(BRIDLE), *command],
         cwd=driven.folder,
         env=driven.environment,
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
     )
-    assert child.stdout is not None
-    output = child.stdout.read()
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    child.stdout.close()
-    assert child.returncode == 0
-    assert usage.ru_maxrss * 1024 < MEMORY_LIMIT_BYTES
+    assert done.returncode == 0, done.stderr
+    output = done.stdout
+    assert int(done.stderr.split()[-1]) * 1024 < MEMORY_LIMIT_BYTES
     (log,) = (driven.folder / ".ralph" / "logs" / "claude").glob("*.ndjson")
     assert log.stat().st_size > size
     if "--json" in command:

@@ -64,8 +64,12 @@ def test_a_list_among_events_has_no_warning() -> None:
     assert read["warnings"] == []
 
 
+# Of two kinds in turn: those of one kind that follow each other are one item.
+BLOCKS = ["1", '{"type":"text","text":"x"}']
+
+
 def test_too_many_blocks_are_counted_and_not_shown() -> None:
-    line = '{"type":"assistant","message":{"content":[' + ",".join(["1"] * (SHOWN_BLOCKS + 500)) + "]}}"
+    line = '{"type":"assistant","message":{"content":[' + ",".join(BLOCKS * ((SHOWN_BLOCKS + 500) // 2)) + "]}}"
     transcript = transcript_of(line, result_line("done"))
     *shown, words, _ = transcript.items()
     assert len(shown) == SHOWN_BLOCKS
