@@ -6,6 +6,7 @@ What is left of the shared budget limits the worktree's, and what an agent spend
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -98,4 +99,5 @@ def _add_spent(worktree: Path, workspace: Path) -> None:
         )
         budget.write(workspace, spent)
         counted = CountedUsage(cost_usd=own.known_cost_usd, runs=own.iterations)
-        write_note(worktree, msgspec.structs.replace(note, counted=counted))
+        with suppress(DiskError):  # the agent has destroyed the worktree, which is made again with a new budget
+            write_note(worktree, msgspec.structs.replace(note, counted=counted))
