@@ -17,6 +17,7 @@ from bridle.engine.drive.performer import Job, Say
 from bridle.engine.entries.effect_attempts import JOINING, StartedMerge
 from bridle.errors import GitError, ProcessError, UsageError
 from bridle.ground import disk, ids
+from bridle.run.logs import exclude_from_git
 from bridle.workspace import apply_changes, files_index, git_leftovers, ref_lock, snapshot, worktree
 from bridle.workspace.apply_changes import PlannedMerge
 from bridle.workspace.git import Git
@@ -72,6 +73,7 @@ class AgentWorktrees:
         if git is None or await git.head() is None:
             return None
         try:
+            exclude_from_git(git.folder)  # before the snapshot: the journal of the run grows while agents work
             base = await snapshot.take(git, name=f"{name}-base", why="the initial state of an agent")
             async with self._worktree_lock:
                 at = base.head or "HEAD"
