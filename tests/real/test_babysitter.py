@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -127,10 +128,15 @@ def test_a_long_run_of_ours_is_accepted_there(tmp_path: Path) -> None:
     assert theirs["lastEvent"]["seq"] == FileReader(made.run).position().seq == 305
 
 
-def test_a_journal_that_we_repaired_is_accepted_there(run: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("pack_is_kept", "entries"), [(True, 11), (False, 10)], ids=["restored", "dropped"])
+def test_a_journal_that_we_repaired_is_accepted_there(
+    run: Path, tmp_path: Path, pack_is_kept: bool, entries: int
+) -> None:
     torn = sorted((run / "journal").iterdir())[4]
     torn.write_bytes(b"")
+    if not pack_is_kept:
+        shutil.rmtree(run / "state")
     assert babysitter("run:status", run, "--json", home=tmp_path).returncode == 1
     assert bridle("run:repair-journal", run, "--json").document["repaired"] is True
     theirs = answer("run:status", run, home=tmp_path)
-    assert theirs["lastEvent"]["seq"] == FileReader(run).position().seq == 10
+    assert theirs["lastEvent"]["seq"] == FileReader(run).position().seq == entries
