@@ -60,7 +60,7 @@ def test_all_claims_are_listed_by_number_valid_or_not(journal: Path) -> None:
     for name in ("000002.json", "x.json", "10.y.json"):
         (journal / name).touch()
     first, second, third = (file_name(*name) for name in NAMES)
-    assert folder_names.listed(QuickPath(str(journal))) == [
+    assert folder_names.list_file_names(QuickPath(str(journal))) == [
         "x.json",
         first,
         *sorted([second, "000002.json"]),

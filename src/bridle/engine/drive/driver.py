@@ -21,10 +21,10 @@ from bridle.engine.drive.agent_request import AgentDefaults
 from bridle.engine.drive.agent_worktrees import AgentWorktrees
 from bridle.engine.drive.command_performer import KINDS as COMMAND_KINDS
 from bridle.engine.drive.command_performer import CommandPerformer
-from bridle.engine.drive.driver_lock import LOCK_FILE
 from bridle.engine.drive.iterate_in_turn import iterate_in_turn
 from bridle.engine.drive.performer import Performer, Say
 from bridle.engine.drive.running_effects import RunningEffects
+from bridle.engine.drive.wait_for_driver import take_lock
 from bridle.engine.entries import effect_attempts
 from bridle.engine.entries.effect_attempts import EffectAttempts
 from bridle.engine.hooks import find_hooks
@@ -32,21 +32,15 @@ from bridle.engine.hooks.run_hooks import Hooks
 from bridle.engine.iterate.iterate import Engine
 from bridle.engine.iterate.iteration_report import COMPLETED, FAILED, HALTED, NONE, Action, Iteration
 from bridle.engine.process.effects import AGENT, BREAKPOINT, SKILL, SLEEP
-from bridle.errors import EffectResolved, Error, LockHeld, RunError, UsageError
+from bridle.errors import EffectResolved, Error, RunError, UsageError
 from bridle.ground import clock
 from bridle.ground.clock import SteadyClock
-from bridle.ground.descendants import census
 from bridle.ground.git_folder import without_repository_variables
-from bridle.ground.lock import FileLock, Holder
 from bridle.ground.threads import in_thread, wait_uncancelled
 from bridle.journal.format.state import State
 from bridle.journal.stores.store import Store
 from bridle.wire.mask import Mask, secret_values
 
-# Enough for a driver that is about to exit.
-LOCK_SECONDS = 2.0
-# The keeper kills the children of a killed driver after a second; on a loaded machine that takes longer.
-KEEPER_SECONDS = 30.0
 # How often the journal is checked for entries of other programs: an answer, a posted result.
 POLL_SECONDS = 0.25
 # The default: more agents would only compete for the same account and the same disk.
@@ -162,7 +156,7 @@ class Driver:
     async def drive(self) -> DriveResult:
         """Execute effects until the run ends, or until only the user or other programs can continue."""
         self._store.metadata()  # raises for a folder that is not a run, before anything is written to it
-        lock = await self._lock()
+        lock = await take_lock(self._folder, self._say)
         try:
             lock.hold_until_agents_end()
             state = self._open_store().state()  # of a separate store, which is not kept
@@ -179,27 +173,6 @@ class Driver:
             lock.release()
         is_current = _ids(result.iteration) <= self._version().pending
         return replace(result, process_state=result.iteration.process_state) if is_current else result
-
-    async def _lock(self) -> FileLock:
-        """Take the lock that allows one driver; wait while the children of a killed driver are being stopped."""
-        try:
-            return await self._hold(LOCK_SECONDS)
-        except LockHeld as refusal:
-            holder = refusal.payload
-            if not isinstance(holder, Holder) or census.is_alive(holder.pid):
-                raise LockHeld(
-                    f"another driver runs {self._folder.name}: {refusal.message}",
-                    remedy="Wait until it ends or stop that process, then drive the run again.",
-                    payload=holder,
-                ) from refusal
-        self._say("waiting until the children of the last driver of this run have ended")
-        return await self._hold(KEEPER_SECONDS)
-
-    async def _hold(self, seconds: float) -> FileLock:
-        def hold() -> FileLock:
-            return FileLock.hold(self._folder / LOCK_FILE, holder="bridle drive", wait_seconds=seconds)
-
-        return await wait_uncancelled(in_thread(hold, name="waiting for the driver's lock"))
 
     async def _run(self) -> DriveResult:
         deadline = clock.monotonic() + self._options.limit_seconds
@@ -387,17 +360,6 @@ async def drive(
 ) -> DriveResult:
     """Drive a run, for programs that use Bridle as a library; `more` are the other arguments of `Driver`."""
     return await Driver(open_store, folder, hooks, options or DriveOptions(), **more).drive()
-
-
-async def driver_ended_at(folder: Path) -> float | None:
-    """Return when the last driver of a run and all its agents had ended; wait for those of a killed one.
-
-    None where that is not known.
-    """
-    path, deadline = folder / LOCK_FILE, clock.monotonic() + KEEPER_SECONDS
-    while FileLock.holder_of(path) is not None and clock.monotonic() < deadline:
-        await asyncio.sleep(POLL_SECONDS)
-    return FileLock.released_at(path)
 
 
 def _last_sleep_request(state: State) -> datetime | None:

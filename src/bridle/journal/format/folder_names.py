@@ -34,14 +34,30 @@ Mark = tuple[int, int]
 
 
 def list_names(journal: Path) -> list[Name]:
-    """Return the names of all entries in order; skip temporary files, raise for foreign files.
+    """Return the names of all entries in order; skip temporary files, raise for foreign files."""
+    try:
+        found = _stable_listing(journal)
+    except FileNotFoundError as error:
+        raise RunNotFound(f"no journal at {journal}", remedy="Check the path of the run.") from error
+    except OSError as error:
+        raise JournalBroken(f"could not list the journal {journal}: {error.strerror}") from error
+    return sorted(_parsed(found, journal))
+
+
+def list_file_names(journal: Path) -> list[str]:
+    """Return the names of all files with the name of an entry, valid or not, in order of number."""
+    return in_order(_stable_listing(journal))
+
+
+def _stable_listing(journal: Path) -> list[str]:
+    """Return the names of entries' files; where numbers are missing, the second of two equal listings.
 
     Listing a large folder is not atomic: of two entries written during it, the later may be listed and the earlier
     not. So a gap counts only if the next listing is the same.
     """
     found = _listing(journal)
     for _ in range(LISTINGS):
-        if not found or found[-1][0] == len(found):
+        if not found or _number(found[-1]) == len(found):
             break
         again = _listing(journal)
         if again == found:
@@ -50,34 +66,8 @@ def list_names(journal: Path) -> list[Name]:
     return found
 
 
-def _listing(journal: Path) -> list[Name]:
-    try:
-        found = os.listdir(journal)
-    except FileNotFoundError as error:
-        raise RunNotFound(f"no journal at {journal}", remedy="Check the path of the run.") from error
-    except OSError as error:
-        raise JournalBroken(f"could not list the journal {journal}: {error.strerror}") from error
-    return sorted(_names_in(found, journal))
-
-
-def listed(journal: Path) -> list[str]:
-    """Return the names of all files with the name of an entry, valid or not, in order of number.
-
-    As in `list_names`, a gap counts only if the next listing is the same.
-    """
-    found = _claims(journal)
-    for _ in range(LISTINGS):
-        if not found or _number(found[-1]) == len(found):
-            break
-        again = _claims(journal)
-        if again == found:
-            break
-        found = again
-    return found
-
-
-def _claims(journal: Path) -> list[str]:
-    return in_order(name for name in os.listdir(journal) if name.endswith(".json") and not name.startswith("."))
+def _listing(journal: Path) -> list[str]:
+    return sorted(name for name in os.listdir(journal) if name.endswith(".json") and not name.startswith("."))
 
 
 def in_order(names: Iterable[str]) -> list[str]:
@@ -115,10 +105,8 @@ def set_mark(journal: Path, chance: bytes) -> Mark | None:
     return mark if mark is not None and mark[1] == moment else None
 
 
-def _names_in(found: list[str], journal: Path) -> Iterable[Name]:
-    for name in found:
-        if not name.endswith(".json") or name.startswith("."):
-            continue
+def _parsed(names: list[str], journal: Path) -> Iterable[Name]:
+    for name in names:
         parsed = codec.parse_name(name)
         if parsed is None:
             raise codec.bad_file(journal / name, "its name is not that of an entry")

@@ -12,50 +12,19 @@ from pathlib import Path
 
 from bridle.errors import DiskError, JournalBroken
 from bridle.ground import disk
-from bridle.ground.light.shell_word import shell_word
 from bridle.journal.format import codec, documents, folder_names, layout
 from bridle.journal.format.digest import sha256, sha256_of_file
 from bridle.journal.format.documents import ResultDocument, RunMetadata
 from bridle.journal.format.entries import OK, RESOLVED_ERROR, RUN_COMPLETED, RUN_CREATED, Data, Effect, Entry, text_of
-from bridle.journal.format.state import State, file_name, fold
+from bridle.journal.format.state import State, file_name
 from bridle.journal.format.ulid import next_ulid
-from bridle.journal.stores import state_file
 from bridle.journal.stores.effect_files import FILE_LIMIT_BYTES, blob_refs
 from bridle.journal.stores.file_reader import ENTRY_LIMIT_BYTES, FileReader
+from bridle.journal.upkeep.audit_report import Finding, Report
+from bridle.journal.upkeep.check_caches import check_caches
 from bridle.journal.upkeep.read_caches import Caches
 
 _SAME = ("effectId", "taskId", "invocationKey")
-# When and why state.json was written, which the journal does not say.
-_SNAPSHOT_STAMPS = ("savedAt", "rebuildReason")
-
-
-class Finding:
-    """A finding about one file."""
-
-    __slots__ = ("fault", "file")
-
-    def __init__(self, file: str, fault: str) -> None:
-        self.file = file
-        """Relative to the run's folder."""
-        self.fault = fault
-
-
-class Report:
-    """The report of an audit."""
-
-    __slots__ = ("effects", "entries", "files", "leftovers", "wrong")
-
-    def __init__(self) -> None:
-        self.entries = 0
-        self.effects = 0
-        self.files = 0
-        """How many files were read."""
-        self.wrong: list[Finding] = []
-        self.leftovers: list[Finding] = []
-
-    @property
-    def is_good(self) -> bool:
-        return not self.wrong
 
 
 def audit(run: Path) -> Report:
@@ -80,8 +49,8 @@ class _Audit:
             self._task(effect)
             self._result(effect)
             self._blobs(effect)
-        self._snapshot()
-        self._pack()
+        self.report.files += self._caches.files
+        self.report.wrong += check_caches(self._caches, self._entries, self._state, self._reader)
         self._leftovers()
         self.report.entries, self.report.effects = len(self._entries), len(self._state.effects)
 
@@ -103,7 +72,7 @@ class _Audit:
         """Check every file with the name of an entry in order; continue after a fault."""
         journal = self._run / layout.JOURNAL
         try:
-            claims = folder_names.listed(journal)
+            claims = folder_names.list_file_names(journal)
         except OSError as error:
             self._wrong(layout.JOURNAL, f"could not list it: {error.strerror}")
             return
@@ -249,73 +218,6 @@ class _Audit:
             if name in data and document.get(name) != data[name]:
                 self._wrong(where, f"its {name} is {document.get(name)!r}, but {data[name]!r} in the journal")
 
-    # ---- the caches
-
-    def _snapshot(self) -> None:
-        """Check that state.json, which other implementations read, matches the journal as of its entry."""
-        found, fault = self._caches.snapshot, self._caches.snapshot_fault
-        file = f"{layout.STATE}/{layout.STATE_FILE}"
-        remedy = f"bridle run:rebuild-state {shell_word(str(self._run))} rebuilds it"
-        self.report.files += found is not None or fault is not None
-        if found is None:
-            if fault is not None:
-                self._wrong(file, f"{fault}; {remedy}")
-            return
-        version = found.get("stateVersion")
-        known = version if isinstance(version, int) and 0 <= version <= len(self._entries) else 0
-        try:
-            expected = state_file.snapshot(fold(self._entries[:known]), "", None)
-        except JournalBroken:
-            return  # already reported
-        if any(found.get(name) != value for name, value in expected.items() if name not in _SNAPSHOT_STAMPS):
-            self._wrong(file, f"it differs from the journal; {remedy}")
-
-    def _pack(self) -> None:
-        """Check that the pack, which commands read, matches the files."""
-        if not self._caches.has_pack:
-            return
-        packed, file = self._caches.packed, f"{layout.STATE}/{layout.PACK_FILE}"
-        self.report.files += 1
-        remedy = f"bridle run:rebuild-state {shell_word(str(self._run))} rebuilds it"
-        if self._caches.pack_was_changed:
-            self._wrong(file, f"it was changed after it was written; commands ignore it; {remedy}")
-            return
-        if missing := self._missing_newest(self._caches.names):
-            for name in missing:
-                repair = f"bridle run:repair-journal {shell_word(str(self._run))}"
-                self._wrong(f"{layout.JOURNAL}/{name}", f"it is missing, but it was written; {repair} restores it")
-            return
-        if packed.entries != self._entries[: len(packed.entries)]:
-            self._wrong(file, f"it differs from the journal; {remedy}")
-            return
-        for effect_id, value in packed.values.items():
-            if self._differs(effect_id, value):
-                self._wrong(file, f"its result of effect {effect_id} differs from the file; {remedy}")
-        for effect_id, digest in packed.digests.items():
-            effect = self._state.effects.get(effect_id)
-            if effect is None:
-                continue
-            try:
-                found = documents.digest_of(self._reader.tasks.task(effect).inputs)
-            except JournalBroken:
-                continue  # already reported
-            if found != digest:
-                self._wrong(file, f"its digest of the inputs of effect {effect_id} differs from the file; {remedy}")
-
-    def _missing_newest(self, packed: list[folder_names.Name]) -> list[str]:
-        """Return the entries that the pack of this journal has after the last one."""
-        known = [(entry.seq, entry.ulid) for entry in self._entries]
-        return [file_name(*name) for name in packed[len(known) :]] if packed[: len(known)] == known else []
-
-    def _differs(self, effect_id: str, value: object) -> bool:
-        effect = self._state.effects.get(effect_id)
-        if effect is None or effect.resolution is None:
-            return True
-        try:
-            return self._reader.tasks.result(effect).value != value
-        except JournalBroken:
-            return False  # already reported
-
     # ---- unreferenced files
 
     def _leftovers(self) -> None:
@@ -332,7 +234,7 @@ class _Audit:
 
     def _has_grown(self) -> bool:
         try:
-            return len(folder_names.listed(self._run / layout.JOURNAL)) > len(self._entries)
+            return len(folder_names.list_file_names(self._run / layout.JOURNAL)) > len(self._entries)
         except OSError:
             return False  # already reported
 

@@ -38,6 +38,11 @@ class Caches:
             self.names = list(read_pack.read_names(pack))
             self.pack_was_changed = read_pack.was_changed(pack.read_bytes())
 
+    @property
+    def files(self) -> int:
+        """How many files were read."""
+        return (self.snapshot is not None or self.snapshot_fault is not None) + self.has_pack
+
     def _read_snapshot(self, path: Path) -> None:
         if not path.exists():
             return

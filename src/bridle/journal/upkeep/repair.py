@@ -66,7 +66,7 @@ def plan_repair(run: Path) -> Plan:
     journal, plan, state = run / layout.JOURNAL, Plan(), State()
     if not journal.is_dir():
         raise RunNotFound(f"no journal at {journal}", remedy="Check the path of the run.")
-    plan.files = folder_names.listed(journal)
+    plan.files = folder_names.list_file_names(journal)
     packed = _packed(run, plan.files)
     for name in folder_names.in_order({*plan.files, *packed}):
         try:

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import msgspec
 
-from bridle.engine.drive.driver import LIMIT, UNUSABLE, DriveOptions, Driver, DriveResult, driver_ended_at
+from bridle.engine.drive.driver import LIMIT, UNUSABLE, DriveOptions, Driver, DriveResult
 from bridle.engine.drive.driver_lock import find_driver
+from bridle.engine.drive.wait_for_driver import driver_ended_at
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.errors import DiskError, GitError, UsageError
 from bridle.ground import clock, ids

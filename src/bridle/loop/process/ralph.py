@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-import msgspec
-
 from bridle.loop import effect_results, effects
-from bridle.loop.effect_results import PauseResult, UserChanges, UserMessages, WorkResult
-from bridle.loop.process import decisions, limit_checks
+from bridle.loop.effect_results import UserChanges, WorkResult
+from bridle.loop.process import decisions, limit_checks, set_aside
 from bridle.loop.process.active_time import ActiveTime
 from bridle.loop.process.agent_pool import AgentPool, retry_at
 from bridle.loop.process.effect_requests import EffectRequests
 from bridle.loop.process.merge_queue import MergeQueue, setup_failure
+from bridle.loop.process.messages import Messages
+from bridle.loop.process.output_identity import output_identity
 from bridle.loop.process.questions import Questions
 from bridle.loop.process.receipt import Receipt, build_receipt
 from bridle.loop.process.required_checks import RequiredChecks
@@ -27,45 +27,18 @@ from bridle.loop.process.task_state import ACCEPTED, FINAL, RunState, TaskState,
 from bridle.loop.process.user_changes import adopt_user_changes
 from bridle.loop.process.verdicts import Verdicts
 from bridle.loop.process.workers import Worker, Workers
-from bridle.loop.run_inputs import WORDING, RunInputs, wording_of
+from bridle.loop.run_inputs import RunInputs
+
+# The engine calls `process` and `output_identity`.
+__all__ = ["Loop", "output_identity", "process"]
 
 # How much of a failing check's output goes into the next iteration's arguments; its log has all of it.
 FAILURE_CHARACTERS = 16_000
-# Recorded with each pause: a replay compares it. The command line maps the status instead (`loop_runs.EXIT_CODES`).
-EXIT_CODES = {
-    effects.WHY_LIMIT: 3,
-    effects.WHY_USAGE: 3,
-    effects.WHY_BUDGET: 3,
-    effects.WHY_UNUSABLE: 5,
-    effects.WHY_SETUP: 1,
-    effects.WHY_ENDED: 1,
-    effects.WHY_QUESTIONS: 4,
-}
 
 
 async def process(inputs: dict[str, Any], ctx: Any) -> dict[str, Any]:
     """Work on the tasks of a frozen plan until each has its verdict; return the receipt."""
     return (await Loop(inputs, ctx).run()).as_json()
-
-
-def output_identity(inputs: Any, receipt: Any) -> Any:
-    """Return what a replay compares of a receipt: in runs of another wording its decisions, else all of it."""
-    if not isinstance(inputs, dict) or wording_of(inputs) == WORDING:
-        return receipt
-    try:
-        return _decisions(receipt)
-    except (AttributeError, TypeError):  # not a receipt
-        return receipt
-
-
-def _decisions(receipt: dict[str, Any]) -> dict[str, Any]:
-    tasks = [
-        {name: task.get(name) for name in ("title", "verdict", "iterations", "tries", "commit", "cost_usd")}
-        | {"checks": [(check.get("command"), check.get("exit_code")) for check in task.get("checks") or ()]}
-        for task in receipt.get("tasks") or ()
-    ]
-    whole = ("run", "plan", "branch", "verdict", "commits", "iterations", "cost_usd", "seconds", "limits")
-    return {name: receipt.get(name) for name in whole} | {"tasks": tasks}
 
 
 @dataclass(frozen=True)
@@ -84,17 +57,16 @@ class Loop:
         self._inputs = RunInputs.from_json(inputs)
         plan = self._inputs.plan
         self._settings = self._inputs.settings
-        self._limits = self._settings.limits
         self._time = ActiveTime()
         self.state = RunState.of(plan)
         self._agents = AgentPool(self._settings.agents)
-        self._messages_after = self._retries_after = 0
         self._workers = Workers(
             parallel=self._settings.parallel,
             has_worktree=self._settings.worktree,
             base=self._inputs.base,
         )
         self._requests = EffectRequests(ctx, self._workers, self._inputs, self._time, self._adopt)
+        self._messages = Messages(self.state, self._requests, self._settings.limits)
         self._checks = RequiredChecks(plan, self.state, self._workers)
         self._merge_queue = MergeQueue(self._workers, self._requests, has_turns=self._inputs.has_current_decisions)
         self._verdicts = Verdicts(
@@ -103,16 +75,12 @@ class Loop:
             self._requests,
             self._checks,
             self._merge_queue,
-            tries=lambda: self._limits.tries,
+            tries=lambda: self._messages.limits.tries,
             stuck_after=self._settings.stuck_after,
         )
         self._questions = Questions(ctx, self.state)
         self._paused: Paused | None = None
         self._is_summarizing = False
-        self._messages: asyncio.Task[PauseResult] | None = None
-        """Waits for retries and limits beside open questions."""
-        self._delivered_after = 0
-        """The last journal entry whose retries and limits such a wait has delivered."""
         ctx.report_state = self.receipt
 
     async def run(self) -> Receipt:
@@ -121,7 +89,7 @@ class Loop:
         while True:
             decisions.block(self.state)
             self._questions.receive_answers()
-            self._receive_messages()
+            self._messages.receive()
             limit = self._start_steps()
             if self._workers.busy:
                 await self._wait_for_step_or_answer()
@@ -130,10 +98,11 @@ class Loop:
             elif limit is not None:
                 await self._pause(effects.WHY_LIMIT, limit)
             elif self._questions.waiting:
-                await self._wait_for_answer()
+                if self._inputs.has_current_decisions:
+                    self._messages.wait_beside_questions()
+                await asyncio.wait(self._awaited(), return_when=asyncio.FIRST_COMPLETED)
             elif all(task.verdict in ACCEPTED for task in self.state.tasks.values()):
-                if self._messages is not None:
-                    self._messages.cancel()
+                self._messages.cancel_wait()
                 return self.receipt()
             else:
                 await self._pause(effects.WHY_ENDED, decisions.describe_failures(self.state))
@@ -149,7 +118,7 @@ class Loop:
             if task is None or self._paused is not None:
                 continue
             limit = limit_checks.limit_reached(
-                self._limits,
+                self._messages.limits,
                 self.state,
                 elapsed_seconds=self._time.seconds,
                 running=len(self._workers.busy),
@@ -173,28 +142,9 @@ class Loop:
             return self.state.tasks[title]
         return self._workers.next_task(worker, self.state, waiting=self._merge_queue.waiting)
 
-    async def _wait_for_answer(self) -> None:
-        """Wait for an answer, or for a task to try again."""
-        if self._messages is None and self._inputs.has_current_decisions:
-            args = effects.PauseArgs(
-                why=effects.WHY_QUESTIONS,
-                reason="questions are open",
-                exit_code=EXIT_CODES[effects.WHY_QUESTIONS],
-                after=max(self._messages_after, self._delivered_after),
-            )
-            self._messages = asyncio.create_task(self._requests.pause(args))
-        await asyncio.wait(self._awaited(), return_when=asyncio.FIRST_COMPLETED)
-
     def _awaited(self) -> list[asyncio.Future[Any]]:
         """Return what can arrive from the user."""
-        return [*self._questions.waiting.values(), *([] if self._messages is None else [self._messages])]
-
-    def _receive_messages(self) -> None:
-        """Apply the retries and limits that arrived beside open questions; iterations read the hints."""
-        if self._messages is not None and self._messages.done():
-            sent, self._messages = self._messages.result(), None
-            self._delivered_after = max(self._delivered_after, sent.after)
-            self._apply_user_messages(msgspec.structs.replace(sent, after=0))
+        return [*self._questions.waiting.values(), *self._messages.waiting]
 
     async def _wait_for_step_or_answer(self) -> None:
         steps = [worker.step for worker in self._workers.busy if worker.step is not None]
@@ -228,7 +178,7 @@ class Loop:
                 self._paused = Paused(effects.WHY_SETUP, failed)
                 return
         elif self._inputs.has_current_decisions:
-            await self._set_aside_others(task)
+            await set_aside.others(task, self.state, self._requests)
         if not await self._was_satisfied(task):
             agent = self._agents.available(self._ctx.now)
             if agent is not None:
@@ -298,8 +248,9 @@ class Loop:
         if self._workers.is_parallel:
             await self._merge_queue.save_work(task)
         self._questions.park(task, work, agent)
-        if not self._inputs.has_current_decisions:
-            await self._set_aside_at_once(task, work)
+        waits_for_user = self._settings.breakpoints == "ask"  # else a policy answers before another task starts
+        if not self._inputs.has_current_decisions and not self._workers.is_parallel and waits_for_user:
+            await set_aside.at_once(task, work, self.state, self._requests)
 
     def _do_not_count(self, task: TaskState) -> None:
         """Leave out an iteration in which no agent could work."""
@@ -330,7 +281,7 @@ class Loop:
             answer=task.answer,
             question=task.last_question if is_answered else None,
             session_id=task.session_id if is_answered and task.session_agent == agent else None,
-            after=self._messages_after,
+            after=self._messages.after,
             hints=tuple(self.state.hints),
             conflicts=task.conflicts,
         )
@@ -358,7 +309,7 @@ class Loop:
             task.answer = None
         else:  # the next prompt repeats the hints
             self.state.hints += [*args.hints, *work.user_messages.hints]
-        self._apply_user_messages(work.user_messages)
+        self._messages.apply(work.user_messages)
         return work
 
     # Endings that are not the task's fault
@@ -370,7 +321,7 @@ class Loop:
             why = "; ".join(dict.fromkeys(self._agents.unusable.values()))
             self._paused = Paused(effects.WHY_UNUSABLE, f"no agent is available: {why}")
             return
-        wait, left = (until - self._ctx.now()).total_seconds(), self._limits.max_seconds - self._time.seconds
+        wait, left = (until - self._ctx.now()).total_seconds(), self._messages.limits.max_seconds - self._time.seconds
         if wait > left:  # waiting would only use up the time
             reason = limit_checks.reset_too_late(until, wait_seconds=wait, left_seconds=left)
             self._paused = Paused(effects.WHY_USAGE, reason)
@@ -401,61 +352,9 @@ class Loop:
         task.reason = f"the agent crashed {task.crashes} times: {message}"
         await self._requests.undo_work(task)
 
-    async def _set_aside_at_once(self, task: TaskState, work: WorkResult) -> None:
-        """Roll back the work of a task that waits, if another can start now, as earlier versions did."""
-        has_work = work.changed or task.tries > 0
-        waits_for_user = self._settings.breakpoints == "ask"  # else a policy answers before another task starts
-        if self._workers.is_parallel or not has_work or not waits_for_user or decisions.next_task(self.state) is None:
-            return
-        await self._set_aside(task)
-
-    async def _set_aside_others(self, task: TaskState) -> None:
-        """Roll back the work of tasks that asked a question, so that it is not committed with this one."""
-        for other in self.state.tasks.values():
-            if other is not task and other.has_work and other.verdict not in FINAL:
-                await self._set_aside(other)
-
-    async def _set_aside(self, task: TaskState) -> None:
-        task.has_work = False
-        kept = await self._requests.roll_back(
-            task, task.first_snapshot, "its agent asked a question, and other tasks continue"
-        )
-        task.notes.append(
-            f"Your work so far was set aside while your question waited. It is the tree of {kept}:"
-            f" `git diff HEAD {kept}` shows it, `git checkout {kept} -- <files>` restores it."
-        )
-
     async def _pause(self, why: str, reason: str) -> None:
         """Wait for `resume` or `retry`, with new limits or with a task to try again."""
-        args = effects.PauseArgs(
-            why=why,
-            reason=reason,
-            exit_code=EXIT_CODES[why],
-            receipt=self.receipt().as_json(),
-            after=self._messages_after,
-        )
-        sent = await self._requests.pause(args)
-        self.state.hints += sent.kept_hints
-        self._apply_user_messages(sent)
-
-    def _apply_user_messages(self, messages: UserMessages) -> None:
-        """Apply the limits and retries that the user sent."""
-        self._messages_after = max(self._messages_after, messages.after)
-        self._limits = self._limits.changed(messages.limits)
-        for title in self._new_retries(messages):
-            task = self.state.tasks.get(title)
-            if task is not None and task.verdict not in ACCEPTED:
-                task.restore_tries()
-                decisions.unblock(self.state)
-
-    def _new_retries(self, messages: UserMessages) -> list[str]:
-        """Return the tasks to try again that no other worker has reported yet."""
-        if not messages.retries_at:
-            return list(messages.retries)
-        numbered = zip(messages.retries, messages.retries_at, strict=True)
-        new = [title for title, number in numbered if number > self._retries_after]
-        self._retries_after = max(self._retries_after, *messages.retries_at)
-        return new
+        await self._messages.pause(why, reason, self.receipt().as_json())
 
     def _adopt(self, changes: UserChanges) -> None:
         adopt_user_changes(changes, self.state, self._workers, self._checks)
@@ -465,7 +364,7 @@ class Loop:
         return build_receipt(
             self._inputs,
             self.state,
-            self._limits,
+            self._messages.limits,
             time=self._time,
             workers=self._workers.used,
             tip=self._workers.tip,

@@ -48,7 +48,7 @@ def _run(args: Arguments) -> int:
 def _readable(reader: FileReader, problems: list[str]) -> Iterator[Entry]:
     """Yield the readable entries; collect a problem for each of the others."""
     journal = reader.place.journal
-    for name in folder_names.listed(journal):
+    for name in folder_names.list_file_names(journal):
         parsed = codec.parse_name(name)
         try:
             if parsed is None:
