@@ -51,8 +51,8 @@ def folders_up_to_top(folder: Path) -> list[Path]:
 def git_folder(top: Path) -> str | None:
     """Return the git folder of the working copy whose top this is, following a `.git` file.
 
-    None where there is none, or its file cannot be read. A worktree and a submodule have such a file. The result is a
-    str: an iteration asks dozens of times, and a Path takes longer to make than a file to find.
+    None if it has no git folder, or its `.git` file cannot be read. A worktree and a submodule have such a file. The
+    result is a str: an iteration asks dozens of times, and a Path takes longer to make than a file to find.
     """
     entry = f"{top}/.git"
     if os.path.isdir(entry):

@@ -61,7 +61,7 @@ class Git:
         self.looks = 0
         """How often the files were looked at."""
         self.handed_over: tuple[str, float] | None = None
-        """Who has looked at the files last, and until when nothing has changed them since."""
+        """Which effect looked at the files last, and until when they count as unchanged since then."""
         self.commits: dict[tuple[str, ...], str] = {}
         """Cached commits of snapshots, by their content."""
         self.left_out: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ class Git:
         return [name for name in (await self.run(*words, variables=variables))[1].split("\0") if name]
 
     async def object(self, name: str) -> str | None:
-        """Return the full id of a commit, branch or ref; None where there is none of that name."""
+        """Return the full id of a commit, branch or ref; None if no such name exists."""
         try:
             return read_git_files.ref(self.folder, name.removesuffix("^{commit}"))
         except read_git_files.NeedsGit:

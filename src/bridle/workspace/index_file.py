@@ -38,7 +38,7 @@ class Identity(NamedTuple):
 
 
 def identify(path: Path) -> Identity | None:
-    """Return the identity of an index; None where there is none."""
+    """Return the identity of an index; None if the file does not exist."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -1,4 +1,4 @@
-"""Merge trees without touching the working copy, so that a conflict leaves nothing half done."""
+"""Merge trees without touching the working copy, so that a conflict changes no file."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def output_files(folder: Path) -> list[str]:
 
 
 def _path_of(descriptor: int) -> str | None:
-    """Return the path of the regular file that a descriptor is open on; None where there is none."""
+    """Return the path of the regular file that a descriptor is open on; None for other descriptors."""
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):

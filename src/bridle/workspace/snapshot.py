@@ -112,7 +112,7 @@ async def staged_tree(git: Git) -> str:
 
 
 async def find(git: Git, name: str) -> Snapshot | None:
-    """Return the snapshot of that name; None where there is none, or git has lost its objects."""
+    """Return the snapshot of that name; None if it does not exist, or git has lost its objects."""
     ids.check_id(name, what="snapshot")
     commit = await git.object(f"{REFS}{name}^{{commit}}")
     if commit is None:

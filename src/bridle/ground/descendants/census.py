@@ -54,7 +54,7 @@ def take() -> Census:
 
 
 def find_process(pid: int) -> Entry | None:
-    """Return one process, without its tokens; None where there is none."""
+    """Return one process, without its tokens; None if no such process exists."""
     if not _HAS_PROC:
         return _find_portably(pid)
     found = _read_stat(pid)

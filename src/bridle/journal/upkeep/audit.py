@@ -72,11 +72,11 @@ class _Audit:
         """Check every file with the name of an entry in order; continue after a fault."""
         journal = self._run / layout.JOURNAL
         try:
-            claims = folder_names.list_file_names(journal)
+            names = folder_names.list_file_names(journal)
         except OSError as error:
             self._wrong(layout.JOURNAL, f"could not list it: {error.strerror}")
             return
-        for name in claims:
+        for name in names:
             entry = self._entry(journal / name)
             if entry is None:
                 continue
@@ -146,9 +146,9 @@ class _Audit:
     def _result(self, effect: Effect) -> None:
         resolution = effect.resolution
         if resolution is None:
-            unspoken = self._run / layout.TASKS / effect.effect_id / layout.RESULT_FILE
-            if os.path.lexists(unspoken):
-                self._left(unspoken, "a result without a journal entry; the next result overwrites it")
+            unrecorded = self._run / layout.TASKS / effect.effect_id / layout.RESULT_FILE
+            if os.path.lexists(unrecorded):
+                self._left(unrecorded, "a result without a journal entry; the next result overwrites it")
             return
         data, where = resolution.data, effect.result_ref
         for name, digest in (("stdoutRef", layout.STDOUT_DIGEST), ("stderrRef", layout.STDERR_DIGEST)):

@@ -15,7 +15,7 @@ from bridle.loop.user_messages import UserMessageReader
 
 
 def pending_pause(store: FileStore) -> PauseArgs | None:
-    """Return the arguments of the pause that a run is in; None where it is in none, or only has open questions."""
+    """Return the arguments of the pause that a run is in; None if it is not paused, or only has open questions."""
     pauses = _pending_pauses(store).values()
     return next((args for args in pauses if args.why != effects.WHY_QUESTIONS), None)
 

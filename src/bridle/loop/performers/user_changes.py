@@ -46,7 +46,7 @@ SHOWN = 10
 
 @dataclass
 class Delivery:
-    """The user's changes on their way to the process: with the first result that a driver records."""
+    """Adds the user's changes to the first result that a driver records, for the process."""
 
     changes: UserChanges | None = None
     _is_delivered: bool = field(default=False)

@@ -67,7 +67,7 @@ class Verdicts:
             await self._checks_failed(task, work, checked)
 
     async def asked_again(self, task: TaskState, work: WorkResult) -> None:
-        """Count a try: the agent asked although a policy had told it to decide."""
+        """Count a try: the agent asked although a policy had answered that it must decide."""
         await self._not_done(task, "the agent asks questions that no user answers", tree=work.tree or "")
 
     async def _passed(self, task: TaskState, work: WorkResult, protected: ProtectResult, checked: ChecksResult) -> None:

@@ -1,4 +1,4 @@
-"""What one effect of a task knows about the files is handed over to the next one, which need not look at them again."""
+"""The last look of one effect of a task at the files, which the next effect uses instead of its own."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GIVERS = {
 
 
 def hand_over(context: RunContext, giver: str) -> None:
-    """Tell the next effect that only Bridle has worked in this working copy since the last look at its files."""
+    """Record for the next effect that only Bridle has worked in this working copy since the last look at its files."""
     hooks = context.hooks
     if hooks is None or not any(hooks.scripts(hook_type) for hook_type in _BETWEEN_EFFECTS):
         files_index.hand_over(context.git, giver)
