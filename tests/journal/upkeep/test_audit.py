@@ -17,7 +17,8 @@ from bridle.journal.format.entries import Output, Posted
 from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
-from bridle.journal.upkeep.audit import Report, audit
+from bridle.journal.upkeep.audit import audit
+from bridle.journal.upkeep.audit_report import Report
 from tests.journal.fixtures.entry_steps import MOMENT, failure, ids, make_request, ok
 from tests.journal.fixtures.recorded_samples import NAMES, contents, sample
 from tests.sizes import SIZES
