@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
-from bridle.agent.skills import skill_files
+from bridle.ground import real_path
 
 # What Read returns at once; the model can read a larger file in parts.
 FILE_LIMIT_BYTES = 256 * 1024
@@ -51,12 +52,16 @@ def _is_inside(path: str, root: str) -> bool:
 
 def _content(path: Path) -> str | None:
     try:
-        if path.stat().st_size > FILE_LIMIT_BYTES:
-            return None
-    except OSError:  # missing, or not a valid path
+        # O_NONBLOCK: opening a named pipe without a writer would block.
+        fd = real_path.open_file(str(path), os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:  # missing, not a valid path, or exchanged for a link since it was resolved
         return None
-    text = skill_files.read_text(path)
-    return None if text is None or "\0" in text else text
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        return None
+    with open(fd, "rb") as file:
+        data = file.read(FILE_LIMIT_BYTES + 1)
+    return None if len(data) > FILE_LIMIT_BYTES or b"\0" in data else data.decode("utf-8", "replace")
 
 
 def _numbered(text: str) -> str:

@@ -96,7 +96,8 @@ class Toolbox:
             return FinishedCall(call, failed_result(verdict.text), is_denied=True)
         tool = self._offered[canonical(call.name)]
         try:
-            return FinishedCall(call, await run_tool(tool, call.arguments, call_id=call.call_id))
+            answer = await run_tool(tool, call.arguments, call_id=call.call_id, resolved=verdict.path)
+            return FinishedCall(call, answer)
         except Exception as error:  # noqa: BLE001  # a bug in a tool must not end the conversation
             return FinishedCall(
                 call, failed_result(f"{call.name} failed with an internal error: {type(error).__name__}: {error}")

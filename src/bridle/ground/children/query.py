@@ -46,7 +46,7 @@ async def query(
     environment: Mapping[str, str],
     limit_seconds: float,
     limit_bytes: int,
-    stdin: bytes | None = None,
+    stdin: bytes | int | None = None,
     own_session: bool = False,
 ) -> QueryResult:
     """Run a command; kill it after the time limit, at the output limit, or when the caller is cancelled.
@@ -87,10 +87,10 @@ async def query(
 
 
 @contextlib.contextmanager
-def _open_stdin(data: bytes | None) -> Iterator[int]:
-    """Open the command's input: a file, in memory where the system has such, which needs no writer."""
-    if data is None:
-        yield subprocess.DEVNULL
+def _open_stdin(data: bytes | int | None) -> Iterator[int]:
+    """Open the command's input: a descriptor as it is, or a file, in memory where the system has such."""
+    if data is None or isinstance(data, int):
+        yield subprocess.DEVNULL if data is None else data
         return
     with _open_file() as stream:
         stream.write(data)

@@ -8,13 +8,12 @@ import pytest
 
 from bridle.agent.permissions.rules.rule_paths import (
     LIMIT_MATCHES,
-    PATH_LIMIT_CHARACTERS,
     glob_matches,
     is_inside,
     is_protected,
     matches,
-    resolve,
 )
+from bridle.ground.real_path import PATH_LIMIT_CHARACTERS, resolve
 
 HOME = "/home/me"
 

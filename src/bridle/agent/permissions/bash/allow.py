@@ -25,9 +25,9 @@ from bridle.agent.permissions.rules.rule_paths import (
     is_inside,
     is_protected,
     links_below,
-    resolve,
 )
 from bridle.agent.permissions.rules.syntax import names_tool
+from bridle.ground.real_path import resolve
 
 # The most folders that a command may be in after several `cd`.
 _LIMIT_FOLDERS: Final = 16

@@ -17,8 +17,9 @@ from bridle.agent.permissions.bash.words import Word
 from bridle.agent.permissions.rules import denial_messages
 from bridle.agent.permissions.rules.file_access import WRITERS, denial
 from bridle.agent.permissions.rules.policy import Allowed, Denied, NeedsApproval, Policy, Verdict
-from bridle.agent.permissions.rules.rule_paths import glob_matches, resolve
+from bridle.agent.permissions.rules.rule_paths import glob_matches
 from bridle.agent.permissions.rules.syntax import Rule, names_tool
+from bridle.ground.real_path import resolve
 
 _FILE_RULES = frozenset({"Read", *WRITERS})
 

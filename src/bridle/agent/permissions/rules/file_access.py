@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from bridle.agent.permissions.rules import denial_messages
 from bridle.agent.permissions.rules.policy import Allowed, Denied, NeedsApproval, Policy, Verdict
-from bridle.agent.permissions.rules.rule_paths import is_inside, is_protected, matches, protection, resolve
+from bridle.agent.permissions.rules.rule_paths import (
+    is_inside,
+    is_protected,
+    matches,
+    matches_any_case,
+    protection,
+    split_pattern,
+)
 from bridle.agent.permissions.rules.syntax import Rule, names_tool
+from bridle.ground.real_path import resolve
 
 READERS: Final = {"Read": "file_path", "Glob": "path", "Grep": "path"}
 WRITERS: Final = {"Write": "file_path", "Edit": "file_path", "NotebookEdit": "notebook_path"}
@@ -22,9 +30,12 @@ def judge_file(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdi
     writes = tool in WRITERS
     argument = arguments.get(WRITERS[tool] if writes else READERS[tool])
     path = argument if isinstance(argument, str) else ""
+    start = policy.shell_folder or policy.cwd
+    if tool == "Glob":
+        path = split_pattern(str(arguments.get("pattern", "")), path)[0]
     if not path and tool in ("Glob", "Grep"):
-        path = policy.cwd
-    resolved = resolve(path, policy.cwd, policy.home) if path else None
+        path = start
+    resolved = resolve(path, start, policy.home) if path else None
     if resolved is None:
         return NeedsApproval(denial_messages.no_path(tool), denial_messages.advise(tool))
     searches = tool in ("Glob", "Grep")
@@ -48,20 +59,27 @@ def file_rule(rules: tuple[Rule, ...], resolved: str, policy: Policy, *, tool: s
 
     Edit rules with a pattern apply to every tool that changes files, Read rules to every tool that reads them.
     """
+    return _first_rule(rules, resolved, policy, tool, matches)
+
+
+def _first_rule(
+    rules: tuple[Rule, ...], resolved: str, policy: Policy, tool: str, matches_path: Callable[..., bool]
+) -> Rule | None:
     family = "Edit" if tool in WRITERS else "Read"
     for rule in rules:
         if rule.specifier is None:
             if names_tool(rule, tool):
                 return rule
-        elif rule.tool in (tool, family) and _matches_path(rule.specifier, resolved, policy):
+        elif rule.tool in (tool, family) and matches_path(rule.specifier, resolved, cwd=policy.cwd, home=policy.home):
             return rule
     return None
 
 
 def denial(resolved: str, policy: Policy, *, tool: str) -> Rule | None:
     """Return the rule that denies this path, or everything below it."""
-    below = f"{resolved}/{_ANY_NAME}"
-    return file_rule(policy.deny, resolved, policy, tool=tool) or file_rule(policy.deny, below, policy, tool=tool)
+    paths = (resolved, f"{resolved}/{_ANY_NAME}")
+    found = (_first_rule(policy.deny, path, policy, tool, matches_any_case) for path in paths)
+    return next((rule for rule in found if rule is not None), None)
 
 
 def may_change(resolved: str, policy: Policy, *, tool: str | None = None) -> str | None:
@@ -90,25 +108,23 @@ def may_read(resolved: str, policy: Policy) -> bool:
 
 def is_hidden(path: str, policy: Policy) -> bool:
     """Return whether a rule denies reading this file, so that searches must not show it either."""
-    patterns = [rule.specifier for rule in policy.deny if rule.specifier is not None and rule.tool == "Read"]
+    patterns = [rule.specifier for rule in policy.deny if rule.specifier is not None and rule.tool in READERS]
     if not patterns:  # the usual case; a search can find very many files
         return False
     resolved = resolve(path, policy.cwd, policy.home)
-    return resolved is None or any(_matches_path(pattern, resolved, policy) for pattern in patterns)
-
-
-def _matches_path(pattern: str, resolved: str, policy: Policy) -> bool:
-    return matches(pattern, resolved, cwd=policy.cwd, home=policy.home)
+    return resolved is None or any(
+        matches_any_case(pattern, resolved, cwd=policy.cwd, home=policy.home) for pattern in patterns
+    )
 
 
 def _judge_read(tool: str, path: str, resolved: str, policy: Policy) -> Verdict:
     if policy.mode == "bypassPermissions":
-        return Allowed("mode bypassPermissions")
+        return Allowed("mode bypassPermissions", resolved)
     allowed = file_rule(policy.allow, resolved, policy, tool=tool)
     if allowed is not None:
-        return Allowed(f"rule {allowed}")
+        return Allowed(f"rule {allowed}", resolved)
     if is_inside(resolved, policy.working_folders):
-        return Allowed("reading in the working folders")
+        return Allowed("reading in the working folders", resolved)
     folder = resolved.rpartition("/")[0]
     suggestion = read_suggestion(folder)
     return NeedsApproval(
@@ -122,14 +138,14 @@ def _judge_read(tool: str, path: str, resolved: str, policy: Policy) -> Verdict:
 
 def _judge_write(tool: str, path: str, resolved: str, policy: Policy) -> Verdict:
     if policy.mode == "bypassPermissions":
-        return Allowed("mode bypassPermissions")
+        return Allowed("mode bypassPermissions", resolved)
     advice = denial_messages.advise(f"Edit(/{resolved})")
     accept = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
     if policy.mode == "plan":
         return NeedsApproval(denial_messages.plan_write(path), "Leave plan mode to write.", kind="mode")
     allowed = may_change(resolved, policy, tool=tool)
     if allowed is not None:
-        return Allowed(allowed)
+        return Allowed(allowed, resolved)
     reason = _reason(path, resolved, writes=True)
     if is_protected(resolved):
         return NeedsApproval(reason, advice, kind="safetyCheck")

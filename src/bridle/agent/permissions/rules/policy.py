@@ -37,6 +37,8 @@ class Allowed(msgspec.Struct, frozen=True):
 
     reason: str
     """What allows it, for the debug log: `rule Bash(git *)`, `mode acceptEdits`, `read-only`."""
+    path: str | None = None
+    """The resolved path that a file tool may use, and no other."""
 
 
 class Denied(msgspec.Struct, frozen=True):

@@ -1,18 +1,15 @@
-"""Resolves paths, matches them with rules, and lists the protected files.
+"""Matches resolved paths with rules, expands globs, and lists the protected files.
 
-Links are followed; nothing is opened and nothing is written.
+Nothing is opened and nothing is written.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
-
-# The kernel's limit.
-PATH_LIMIT_CHARACTERS: Final = 4096
 
 # Changing one of these changes what a later command, or this program, does. Compared without case: on some disks
 # `.GIT/config` is `.git/config`.
@@ -30,25 +27,6 @@ LIMIT_MATCHES: Final = 2_000
 LIMIT_ENTRIES: Final = 20_000
 
 
-def resolve(path: str, cwd: str, home: str) -> str | None:
-    """Resolve a path with all its links; return None if it cannot be resolved.
-
-    `..` after a link is the parent of the link's target, as in the kernel. A path that does not exist yet is resolved
-    through the part that does.
-    """
-    if "\0" in path or len(path) > PATH_LIMIT_CHARACTERS:
-        return None
-    if path == "~" or path.startswith("~/"):
-        path = home + path[1:]
-    whole = os.path.join(cwd, path)
-    try:
-        resolved = os.path.realpath(whole)
-    except (OSError, ValueError):
-        return None
-    # realpath leaves loops of links in its result.
-    return None if any(os.path.islink(part) for part in _parts(resolved)) else resolved
-
-
 def is_inside(path: str, folders: Iterable[str]) -> bool:
     """Return whether a resolved path is one of the folders or below one."""
     return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)
@@ -62,6 +40,15 @@ def is_protected(path: str) -> bool:
 def protection(path: str) -> str | None:
     """Return the lower-case name in a resolved path that protects it, or None."""
     return next((name for name in path.lower().split("/") if name in _PROTECTED), None)
+
+
+def split_pattern(pattern: str, folder: str) -> tuple[str, str]:
+    """Split the pattern of a search into the folder to search and the rest; only an absolute one names a folder."""
+    if not pattern.startswith("/"):
+        return folder, pattern
+    parts = pattern.split("/")
+    wild = next((place for place, part in enumerate(parts) if set("*?[{") & set(part)), len(parts) - 1)
+    return "/".join(parts[:wild]) or "/", "/".join(parts[wild:])
 
 
 def glob_matches(pattern: str, glob_at: int, cwd: str) -> list[str] | None:
@@ -123,6 +110,11 @@ def _entries(folder: str, pattern: str) -> list[str] | None:
     return [name for name in candidates if fnmatchcase(name, pattern)]
 
 
+def matches_any_case(pattern: str, path: str, *, cwd: str, home: str) -> bool:
+    """Return the same as `matches`, for rules that deny: on some disks `.ENV` is `.env`."""
+    return matches(pattern.lower(), path.lower(), cwd=cwd.lower(), home=home.lower())
+
+
 def matches(pattern: str, path: str, *, cwd: str, home: str) -> bool:
     """Return whether the pattern of a file rule matches this path or a folder above it.
 
@@ -149,13 +141,6 @@ def _anchor(pattern: str, cwd: str, home: str) -> tuple[str, str]:
         if not pattern.startswith("../"):
             return folder, "/" + pattern
     return folder, pattern
-
-
-def _parts(path: str) -> Iterator[str]:
-    """Yield a path and every folder above it."""
-    while path not in ("/", ""):
-        yield path
-        path = os.path.dirname(path)
 
 
 @lru_cache(maxsize=512)

@@ -44,6 +44,13 @@ def as_block(item: str | ContentBlock) -> ContentBlock:
     return {"type": "text", "text": item} if isinstance(item, str) else item
 
 
+class PathInput(msgspec.Struct, frozen=True, kw_only=True):
+    """The input of a tool that uses a file or a folder."""
+
+    resolved: str = ""
+    """The path that the permission check resolved and allowed; `run_tool` sets it, so it is never from the model."""
+
+
 class ToolRunner(Protocol):
     """Runs the calls of a tool. They run concurrently, and each of them may be cancelled at any await."""
 
@@ -71,6 +78,11 @@ class Tool(ToolRunner, Protocol):
         """The JSON Schema of its input, as recorded from Claude Code."""
 
 
-async def run_tool(tool: Tool, arguments: Mapping[str, Any], *, call_id: str) -> ToolResult:
-    """Decode validated arguments into the tool's record and run the tool."""
-    return await tool.run(msgspec.convert(arguments, tool.input_type), call_id=call_id)
+async def run_tool(
+    tool: Tool, arguments: Mapping[str, Any], *, call_id: str, resolved: str | None = None
+) -> ToolResult:
+    """Decode validated arguments into the tool's record and run the tool; `resolved` is the path that was allowed."""
+    request: Any = msgspec.convert(arguments, tool.input_type)
+    if isinstance(request, PathInput):
+        request = msgspec.structs.replace(request, resolved=resolved or "")
+    return await tool.run(request, call_id=call_id)

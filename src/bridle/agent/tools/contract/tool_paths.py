@@ -6,7 +6,8 @@ import errno
 import os
 from pathlib import Path
 
-from bridle.agent.tools.contract.tool import ToolResult, rejected_call
+from bridle.agent.tools.contract.tool import PathInput, ToolResult, rejected_call
+from bridle.ground import real_path
 
 # The wording of Claude Code, which programs match and models know: code, description, failed call.
 _DESCRIPTIONS = {
@@ -29,10 +30,10 @@ _DESCRIPTIONS = {
 _SYSTEM_CALLS = {errno.ELOOP: "statx", errno.ENAMETOOLONG: "statx", errno.ENOTDIR: "statx", errno.EISDIR: "read"}
 
 
-def resolve_path(folder: Path, text: str) -> Path:
-    """Return the absolute path of a call's argument; symbolic links are not resolved."""
-    expanded = os.path.expanduser(text) if text == "~" or text.startswith("~/") else text
-    return Path(os.path.normpath(os.path.join(folder, expanded)))
+def path_of_call(request: PathInput, folder: Path, text: str) -> Path:
+    """Return the path that was allowed, else the argument with links resolved; a loop of links is left in it."""
+    resolved = request.resolved or real_path.resolve(text, str(folder), os.path.expanduser("~"))
+    return Path(resolved or os.path.normpath(os.path.join(folder, text)))
 
 
 def describe_os_error(error: OSError, path: Path) -> str:

@@ -12,7 +12,7 @@ from bridle.agent.tools.contract.shown_output import format_size as human_size
 from bridle.agent.tools.contract.tool import ToolResult, failed_result, rejected_call
 from bridle.agent.tools.contract.tool_paths import cannot_check_call, describe_os_error
 from bridle.agent.tools.files.excerpt import NotRegularFile, open_regular
-from bridle.agent.tools.files.known_files import FileMemory, KnownFile, canonical_path, file_digest
+from bridle.agent.tools.files.known_files import FileMemory, KnownFile, file_digest
 from bridle.agent.tools.files.save import ChangedOnDisk, save
 from bridle.agent.tools.files.text_file import TextFile, decode
 
@@ -83,7 +83,7 @@ def write_file(
         return rejected_call(MODIFIED)
     except OSError as error:
         return failed_result(describe_os_error(error, path))
-    memory.remember(KnownFile(canonical_path(path), state.st_mtime_ns, state.st_size, file_digest(data)))
+    memory.remember(KnownFile(str(path), state.st_mtime_ns, state.st_size, file_digest(data)))
     return None
 
 
@@ -103,7 +103,7 @@ def encode_text(current: CurrentFile, raw: str, path: Path) -> bytes:
 def is_folder(path: Path) -> bool:
     """Return whether the path is a directory."""
     try:
-        return stat.S_ISDIR(os.stat(path).st_mode)
+        return stat.S_ISDIR(os.lstat(path).st_mode)
     except OSError:
         return False
 

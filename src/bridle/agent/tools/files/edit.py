@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from bridle.agent.tools.contract.in_thread import run_in_thread
-from bridle.agent.tools.contract.tool import ToolResult, failed_result, rejected_call
-from bridle.agent.tools.contract.tool_paths import missing_file_message, reject_invalid_path, resolve_path
+from bridle.agent.tools.contract.tool import PathInput, ToolResult, failed_result, rejected_call
+from bridle.agent.tools.contract.tool_paths import missing_file_message, path_of_call, reject_invalid_path
 from bridle.agent.tools.files.change import (
     NOT_READ,
     CannotChange,
@@ -31,7 +31,7 @@ _STRAIGHT = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d"
 _OPENERS = frozenset(" \t\n\r([{\u2014\u2013")
 
 
-class EditInput(msgspec.Struct, frozen=True):
+class EditInput(PathInput, frozen=True):
     """The input of Edit."""
 
     file_path: str
@@ -59,7 +59,7 @@ class Edit:
         if request.old_string == request.new_string:
             return rejected_call("No changes to make: old_string and new_string are exactly the same.")
         folder = self._folder()
-        path = resolve_path(folder, request.file_path)
+        path = path_of_call(request, folder, request.file_path)
         with self._memory.lock(path):
             try:
                 current = read_current(path, "Edit")

@@ -12,6 +12,7 @@ from typing import BinaryIO
 from bridle.agent.tools.files.known_files import View, file_digest
 from bridle.agent.tools.files.save import Cancelled
 from bridle.agent.tools.files.text_file import SAMPLE_BYTES, decode, is_binary, replace_broken_bytes
+from bridle.ground import real_path
 
 # The largest file that is read without a limit; the same as in Claude Code.
 WHOLE_LIMIT_BYTES = 256 * 1024
@@ -66,9 +67,9 @@ def read_excerpt(path: Path, view: View, cancelled: threading.Event) -> Excerpt:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file for reading; a directory raises IsADirectoryError."""
+    """Open a regular file by its resolved path for reading; a directory raises IsADirectoryError."""
     # O_NONBLOCK: opening a named pipe without a writer would block.
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    fd = real_path.open_file(str(path), os.O_RDONLY | os.O_NONBLOCK)
     try:
         mode = os.fstat(fd).st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):

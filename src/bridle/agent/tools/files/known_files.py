@@ -5,7 +5,6 @@ An edit is safe if the file is still in that state.
 
 from __future__ import annotations
 
-import os
 import threading
 from pathlib import Path
 
@@ -23,7 +22,7 @@ class KnownFile(msgspec.Struct, frozen=True):
     """The state of a file that the model knows."""
 
     path: str
-    """Absolute, with symbolic links resolved."""
+    """Absolute, with symbolic links resolved, as all paths here."""
     mtime_ns: int
     size: int
     digest: str
@@ -46,16 +45,11 @@ class FileMemory:
 
     def find(self, path: Path) -> KnownFile | None:
         """Return the known state of the file."""
-        return self._known.get(canonical_path(path))
+        return self._known.get(str(path))
 
     def lock(self, path: Path) -> threading.Lock:
         """Return the lock of a file; the calls of a turn run concurrently."""
-        return self._locks.setdefault(canonical_path(path), threading.Lock())
-
-
-def canonical_path(path: Path) -> str:
-    """Return the path with symbolic links resolved."""
-    return os.path.realpath(path)
+        return self._locks.setdefault(str(path), threading.Lock())
 
 
 def file_digest(data: bytes) -> str:

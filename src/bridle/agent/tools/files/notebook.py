@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 from bridle.agent.tools.contract.shown_output import format_size as human_size
 from bridle.agent.tools.contract.tool import ContentBlock, ToolResult
 from bridle.agent.tools.files.excerpt import open_regular
-from bridle.agent.tools.files.known_files import KnownFile, View, canonical_path, file_digest
+from bridle.agent.tools.files.known_files import KnownFile, View, file_digest
 from bridle.agent.tools.files.text_file import decode, replace_broken_bytes
 
 # A notebook of this size contains data rather than code.
@@ -127,7 +127,7 @@ def read_notebook(path: Path, name: str, view: View) -> tuple[ToolResult, KnownF
             f"Notebook content ({human_size(size)}) exceeds maximum allowed size ({human_size(_SHOWN_LIMIT_BYTES)}). "
             f"Read parts of it with Bash and jq, for example the first 20 cells:\n  jq '.cells[:20]' \"{path}\""
         )
-    known = KnownFile(canonical_path(path), state.st_mtime_ns, state.st_size, file_digest(data), view=view)
+    known = KnownFile(str(path), state.st_mtime_ns, state.st_size, file_digest(data), view=view)
     content: str | list[ContentBlock] = _blocks(cells) or "(Read completed with no output)"
     return ToolResult(content, detail={"type": "notebook", "file": {"filePath": name, "cells": shown}}), known
 

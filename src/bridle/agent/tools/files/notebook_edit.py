@@ -8,11 +8,9 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
 from bridle.agent.tools.contract.in_thread import run_in_thread
-from bridle.agent.tools.contract.tool import ToolResult, failed_result, rejected_call
-from bridle.agent.tools.contract.tool_paths import reject_invalid_path, resolve_path
+from bridle.agent.tools.contract.tool import PathInput, ToolResult, failed_result, rejected_call
+from bridle.agent.tools.contract.tool_paths import path_of_call, reject_invalid_path
 from bridle.agent.tools.files.change import (
     NOT_READ,
     CannotChange,
@@ -31,7 +29,7 @@ _BY_INDEX = re.compile(r"cell-(\d{1,9})")
 _FIRST_MINOR_WITH_IDS = 5
 
 
-class NotebookEditInput(msgspec.Struct, frozen=True):
+class NotebookEditInput(PathInput, frozen=True):
     """The input of NotebookEdit."""
 
     notebook_path: str
@@ -55,7 +53,7 @@ class NotebookEdit:
         return await run_in_thread(lambda cancelled: self._edit(request, cancelled))
 
     def _edit(self, request: NotebookEditInput, cancelled: threading.Event) -> ToolResult:
-        path = resolve_path(self._folder(), request.notebook_path)
+        path = path_of_call(request, self._folder(), request.notebook_path)
         if rejection := reject_invalid_path(request.notebook_path) or _reject_request(path, request):
             return rejection
         with self._memory.lock(path):

@@ -6,16 +6,14 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
 from bridle.agent.tools.contract.in_thread import run_in_thread
 from bridle.agent.tools.contract.shown_output import format_size as human_size
-from bridle.agent.tools.contract.tool import ToolResult, failed_result, rejected_call
+from bridle.agent.tools.contract.tool import PathInput, ToolResult, failed_result, rejected_call
 from bridle.agent.tools.contract.tool_paths import (
     describe_os_error,
     missing_file_message,
+    path_of_call,
     reject_invalid_path,
-    resolve_path,
 )
 from bridle.agent.tools.files.excerpt import (
     WHOLE_LIMIT_BYTES,
@@ -27,7 +25,7 @@ from bridle.agent.tools.files.excerpt import (
 )
 from bridle.agent.tools.files.images import SUFFIXES as IMAGES
 from bridle.agent.tools.files.images import read_image
-from bridle.agent.tools.files.known_files import FileMemory, KnownFile, View, canonical_path
+from bridle.agent.tools.files.known_files import FileMemory, KnownFile, View
 from bridle.agent.tools.files.notebook import NotANotebook, read_notebook
 from bridle.agent.tools.files.pdf import read_pdf
 
@@ -52,7 +50,7 @@ _ADVICE = (
 _UNCHANGED = "Wasted call — file unchanged since your last Read. Refer to that earlier tool_result instead."
 
 
-class ReadInput(msgspec.Struct, frozen=True):
+class ReadInput(PathInput, frozen=True):
     """The input of Read."""
 
     file_path: str
@@ -77,7 +75,7 @@ class Read:
         name = request.file_path
         view = _view(request)
         folder = self._folder()
-        path = resolve_path(folder, name)
+        path = path_of_call(request, folder, name)
         suffix = path.suffix.lower()
         if rejection := reject_invalid_path(name):
             return rejection
@@ -110,7 +108,7 @@ class Read:
         known = self._memory.find(path)
         if known is None or known.view != view:
             return False
-        state = path.stat()
+        state = path.lstat()
         return (state.st_mtime_ns, state.st_size) == (known.mtime_ns, known.size)
 
     def _text(self, path: Path, name: str, view: View, cancelled: threading.Event) -> ToolResult:
@@ -131,9 +129,7 @@ class Read:
             lines, notice = _page(excerpt, view.offset or 1, tokens)
         state = excerpt.state
         self._memory.remember(
-            KnownFile(
-                canonical_path(path), state.st_mtime_ns, state.st_size, excerpt.digest, len(lines) < excerpt.total, view
-            )
+            KnownFile(str(path), state.st_mtime_ns, state.st_size, excerpt.digest, len(lines) < excerpt.total, view)
         )
         return _numbered(name, view, excerpt, lines, notice)
 

@@ -1,16 +1,20 @@
 """Writes a file atomically and keeps its mode, owner and extended attributes.
 
-Symbolic links are followed. If the directory does not allow a new file but the file is writable, it is overwritten in
-place.
+The path is resolved: a link in it was put there after the permission check, and nothing is written through it. All
+work happens relative to the descriptor of the directory. If the directory does not allow a new file but the file is
+writable, it is overwritten in place.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
 import threading
 from pathlib import Path
+
+from bridle.ground import real_path
 
 # The directory, or the mount of a single file, does not allow to replace it.
 _NOT_REPLACEABLE = frozenset({errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV, errno.EROFS})
@@ -29,17 +33,36 @@ class Cancelled(Exception):
 
 def save(path: Path, data: bytes, *, expected: os.stat_result | None, cancelled: threading.Event) -> os.stat_result:
     """Write the file; `expected` is the state it was checked in, None if it must not exist."""
-    target = Path(os.path.realpath(path))
-    if expected is None:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    elif not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
+    folder = real_path.open_folder(str(path.parent), create=expected is None)
     try:
-        return _replace(target, data, expected, cancelled)
-    except OSError as error:
-        if expected is None or error.errno not in _NOT_REPLACEABLE:
-            raise
-    return _overwrite(target, data, expected, cancelled)
+        target = _Target(folder, path)
+        if expected is not None and not target.is_writable():
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        try:
+            return _replace(target, data, expected, cancelled)
+        except OSError as error:
+            if expected is None or error.errno not in _NOT_REPLACEABLE:
+                raise
+        return _overwrite(target, data, expected, cancelled)
+    finally:
+        os.close(folder)
+
+
+class _Target:
+    """A file by its name in an open directory."""
+
+    def __init__(self, folder: int, path: Path) -> None:
+        self.folder, self.path, self.name = folder, path, path.name
+
+    def is_writable(self) -> bool:
+        effective = os.access in os.supports_effective_ids
+        return os.access(self.name, os.W_OK, dir_fd=self.folder, effective_ids=effective)
+
+    def open(self, flags: int) -> int:
+        return os.open(self.name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self.folder)
+
+    def state(self) -> os.stat_result:
+        return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
 
 
 def is_same_state(before: os.stat_result, other: os.stat_result) -> bool:
@@ -52,11 +75,15 @@ def is_same_state(before: os.stat_result, other: os.stat_result) -> bool:
     )
 
 
-def _replace(target: Path, data: bytes, expected: os.stat_result | None, cancelled: threading.Event) -> os.stat_result:
+def _replace(
+    target: _Target, data: bytes, expected: os.stat_result | None, cancelled: threading.Event
+) -> os.stat_result:
     # Independent of the target's name, which may already have the maximum length.
-    temporary = target.parent / f".bridle-{os.urandom(8).hex()}.tmp"
+    temporary = f".bridle-{os.urandom(8).hex()}.tmp"
+    folder = target.folder
     try:
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        fd = os.open(temporary, flags, 0o666, dir_fd=folder)
         with open(fd, "wb") as file:
             file.write(data)
             file.flush()
@@ -68,43 +95,44 @@ def _replace(target: Path, data: bytes, expected: os.stat_result | None, cancell
         if expected is None:
             _name_new(temporary, target)
         else:
-            os.replace(temporary, target)
+            os.replace(temporary, target.name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=folder)
         raise
     return result
 
 
-def _name_new(temporary: Path, target: Path) -> None:
+def _name_new(temporary: str, target: _Target) -> None:
     """Link a new file to its name; unlike a rename, this never replaces a file created in between."""
+    folder = target.folder
     try:
-        os.link(temporary, target)
+        os.link(temporary, target.name, src_dir_fd=folder, dst_dir_fd=folder)
     except FileExistsError:
         raise ChangedOnDisk from None
     except OSError as error:
         if error.errno not in _NO_HARD_LINKS:
             raise
-        os.replace(temporary, target)
+        os.replace(temporary, target.name, src_dir_fd=folder, dst_dir_fd=folder)
         return
-    temporary.unlink()
+    os.unlink(temporary, dir_fd=folder)
 
 
-def _overwrite(target: Path, data: bytes, expected: os.stat_result, cancelled: threading.Event) -> os.stat_result:
-    fd = os.open(target, os.O_WRONLY | os.O_CLOEXEC)
-    with open(fd, "wb") as file:
+def _overwrite(target: _Target, data: bytes, expected: os.stat_result, cancelled: threading.Event) -> os.stat_result:
+    with open(target.open(os.O_WRONLY), "wb") as file:
         _check(target, expected, cancelled)
         file.write(data)
         file.truncate()
         file.flush()
-        os.fsync(fd)
-        return os.fstat(fd)
+        os.fsync(file.fileno())
+        return os.fstat(file.fileno())
 
 
-def _check(target: Path, expected: os.stat_result | None, cancelled: threading.Event) -> None:
+def _check(target: _Target, expected: os.stat_result | None, cancelled: threading.Event) -> None:
     if cancelled.is_set():
         raise Cancelled
     try:
-        now = os.stat(target)
+        now = target.state()
     except FileNotFoundError:
         if expected is not None:
             raise ChangedOnDisk from None
@@ -113,7 +141,7 @@ def _check(target: Path, expected: os.stat_result | None, cancelled: threading.E
         raise ChangedOnDisk
 
 
-def _copy_metadata(fd: int, target: Path, expected: os.stat_result) -> None:
+def _copy_metadata(fd: int, target: _Target, expected: os.stat_result) -> None:
     """Copy owner, extended attributes (including ACLs) and mode of the old file where permitted."""
     mine = os.fstat(fd)
     if (mine.st_uid, mine.st_gid) != (expected.st_uid, expected.st_gid):
@@ -132,10 +160,16 @@ def _try_chown(fd: int, uid: int, gid: int) -> None:
         return
 
 
-def _copy_attributes(fd: int, target: Path) -> None:
+def _copy_attributes(fd: int, target: _Target) -> None:
     try:
-        for name in os.listxattr(target):
-            os.setxattr(fd, name, os.getxattr(target, name))
+        old = target.open(os.O_RDONLY)
+    except (FileNotFoundError, PermissionError):
+        return  # the check before the renaming finds a file that is gone
+    try:
+        for name in os.listxattr(old):
+            os.setxattr(fd, name, os.getxattr(old, name))
     except OSError as error:
         if error.errno not in (errno.ENOTSUP, errno.EPERM, errno.EACCES, errno.ENODATA):
             raise
+    finally:
+        os.close(old)

@@ -6,11 +6,9 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
 from bridle.agent.tools.contract.in_thread import run_in_thread
-from bridle.agent.tools.contract.tool import ToolResult, rejected_call
-from bridle.agent.tools.contract.tool_paths import reject_invalid_path, resolve_path
+from bridle.agent.tools.contract.tool import PathInput, ToolResult, rejected_call
+from bridle.agent.tools.contract.tool_paths import path_of_call, reject_invalid_path
 from bridle.agent.tools.files.change import (
     NOT_READ,
     CannotChange,
@@ -28,7 +26,7 @@ from bridle.agent.tools.files.text_file import replace_broken_bytes, replace_sur
 CURRENT = "(file state is current in your context — no need to Read it back)"
 
 
-class WriteInput(msgspec.Struct, frozen=True):
+class WriteInput(PathInput, frozen=True):
     """The input of Write."""
 
     file_path: str
@@ -46,12 +44,13 @@ class Write:
 
     async def run(self, request: WriteInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
         content = replace_surrogates(request.content)
-        return await run_in_thread(lambda cancelled: self._write(request.file_path, content, cancelled))
+        return await run_in_thread(lambda cancelled: self._write(request, content, cancelled))
 
-    def _write(self, name: str, content: str, cancelled: threading.Event) -> ToolResult:
+    def _write(self, request: WriteInput, content: str, cancelled: threading.Event) -> ToolResult:
+        name = request.file_path
         if rejection := reject_invalid_path(name):
             return rejection
-        path = resolve_path(self._folder(), name)
+        path = path_of_call(request, self._folder(), name)
         if is_folder(path):
             return rejected_call(NOT_READ)
         with self._memory.lock(path):

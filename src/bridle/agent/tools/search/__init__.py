@@ -1,1 +1,1 @@
-"""Glob and Grep, which run ripgrep. Imports only `tools.contract` of the agent."""
+"""Glob and Grep, which run ripgrep. Imports `tools.contract` and `permissions.rules` of the agent."""

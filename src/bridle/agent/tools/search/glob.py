@@ -8,18 +8,16 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import msgspec
-
-from bridle.agent.tools.contract.tool import ToolResult, failed_result, rejected_call
-from bridle.agent.tools.contract.tool_paths import reject_invalid_path, resolve_path
-from bridle.agent.tools.search.ripgrep import SearchFailed, search
+from bridle.agent.permissions.rules.rule_paths import split_pattern
+from bridle.agent.tools.contract.tool import PathInput, ToolResult, failed_result, rejected_call
+from bridle.agent.tools.contract.tool_paths import describe_os_error, path_of_call, reject_invalid_path
+from bridle.agent.tools.search.ripgrep import Root, SearchFailed, search
 
 # As many paths as a model can use at once.
 _SHOWN_FILES = 100
-_WILD = frozenset("*?[{")
 
 
-class GlobInput(msgspec.Struct, frozen=True):
+class GlobInput(PathInput, frozen=True):
     """The input of Glob."""
 
     pattern: str
@@ -44,23 +42,28 @@ class Glob:
         if rejection := reject_invalid_path(pattern + name):
             return rejection
         folder = self._folder()
-        root = resolve_path(folder, name) if name else folder
-        if not await asyncio.to_thread(os.path.exists, root):
+        name, pattern = split_pattern(pattern, name)
+        try:
+            root = await asyncio.to_thread(Root, path_of_call(request, folder, name))
+        except (FileNotFoundError, NotADirectoryError):
             return rejected_call(f"Directory does not exist: {name}. Note: your current working directory is {folder}.")
-        if not await asyncio.to_thread(os.path.isdir, root):
-            return rejected_call(f"Path is not a directory: {name}")
-        if os.path.isabs(pattern):
-            root, pattern = _split(pattern)
-        return await self._find(pattern, root, folder)
+        except OSError as error:
+            return failed_result(describe_os_error(error, Path(name)))
+        try:
+            if not root.is_folder:
+                return rejected_call(f"Path is not a directory: {name}")
+            return await self._find(pattern, root, folder)
+        finally:
+            root.close()
 
-    async def _find(self, pattern: str, root: Path, folder: Path) -> ToolResult:
+    async def _find(self, pattern: str, root: Root, folder: Path) -> ToolResult:
         started = time.monotonic()
         arguments = ["--files", "--null", "--hidden", "--no-ignore"]
         arguments += ["--glob", pattern] if pattern else []
-        if ".git" not in (*pattern.split("/"), *root.parts):
+        if ".git" not in (*pattern.split("/"), *root.path.parts):
             arguments += ["--glob", "!.git"]
         try:
-            result = await search([*arguments, "--", "."], folder=root, environment=self._environment)
+            result = await search(arguments, root, environment=self._environment)
         except SearchFailed as error:
             return failed_result(str(error))
         names = result.stdout.split(b"\0")[:-1]
@@ -69,18 +72,11 @@ class Glob:
         return _format_paths(paths, folder, is_whole=is_whole, milliseconds=int((time.monotonic() - started) * 1000))
 
 
-def _split(pattern: str) -> tuple[Path, str]:
-    """Split an absolute pattern into its directory without wildcards and the rest."""
-    parts = pattern.split("/")
-    wild = next((index for index, part in enumerate(parts) if _WILD & set(part)), len(parts) - 1)
-    return Path("/".join(parts[:wild]) or "/"), "/".join(parts[wild:])
-
-
-def _oldest_first(root: Path, names: list[bytes], is_hidden: Callable[[str], bool]) -> list[str]:
+def _oldest_first(root: Root, names: list[bytes], is_hidden: Callable[[str], bool]) -> list[str]:
     """Return the absolute paths by modification time, without vanished and hidden files."""
     dated: list[tuple[int, str]] = []
     for name in names:
-        path = os.path.normpath(os.path.join(root, os.fsdecode(name)))
+        path = root.absolute(name)
         if is_hidden(path):
             continue
         try:

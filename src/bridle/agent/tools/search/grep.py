@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
 
 from bridle.agent.tools.contract.shown_output import format_size, persisted_output
-from bridle.agent.tools.contract.tool import ToolResult, failed_result, rejected_call
-from bridle.agent.tools.contract.tool_paths import reject_invalid_path, resolve_path
+from bridle.agent.tools.contract.tool import PathInput, ToolResult, failed_result, rejected_call
+from bridle.agent.tools.contract.tool_paths import describe_os_error, path_of_call, reject_invalid_path
 from bridle.agent.tools.search.results import IsHidden, Page, format_counts, format_files, format_lines
-from bridle.agent.tools.search.ripgrep import SearchFailed, search
+from bridle.agent.tools.search.ripgrep import Root, SearchFailed, search
 from bridle.errors import DiskError
 from bridle.ground.disk import make_private_folder, write_atomic
 from bridle.ground.ids import safe_name
@@ -26,7 +25,7 @@ _LINE_LIMIT_CHARACTERS = 500
 _SHOWN_CHARACTERS = 20_000
 
 
-class GrepInput(msgspec.Struct, frozen=True):
+class GrepInput(PathInput, frozen=True):
     """The input of Grep."""
 
     pattern: str
@@ -70,13 +69,23 @@ class Grep:
         if rejection := reject_invalid_path(name + request.pattern + request.glob):
             return rejection
         folder = self._folder()
-        root = resolve_path(folder, name) if name else folder
-        if not await asyncio.to_thread(os.path.exists, root):
-            return rejected_call(f"Path does not exist: {name}. Note: your current working directory is {folder}.")
         try:
-            result = await search(_flags(request, root), folder=folder, environment=self._environment)
+            root = await asyncio.to_thread(Root, path_of_call(request, folder, name))
+        except (FileNotFoundError, NotADirectoryError):
+            return rejected_call(f"Path does not exist: {name}. Note: your current working directory is {folder}.")
+        except OSError as error:
+            return failed_result(describe_os_error(error, Path(name)))
+        try:
+            if not root.is_folder and not root.is_file:
+                return rejected_call(f"Cannot search '{name}': it is a pipe, a socket or a device.")
+            return await self._search(request, root, folder, call_id)
         except SearchFailed as error:
             return failed_result(str(error))
+        finally:
+            root.close()
+
+    async def _search(self, request: GrepInput, root: Root, folder: Path, call_id: str) -> ToolResult:
+        result = await search(_flags(request), root, environment=self._environment)
         formatted = await asyncio.to_thread(_format_output, request, result.stdout, folder, root, self._is_hidden)
         if result.timed_out or result.is_truncated:
             formatted = _with_text(
@@ -85,11 +94,11 @@ class Grep:
         return await asyncio.to_thread(_save_large, formatted, _SHOWN_CHARACTERS, self._results_folder, call_id)
 
 
-def _format_output(request: GrepInput, output: bytes, folder: Path, root: Path, is_hidden: IsHidden) -> ToolResult:
+def _format_output(request: GrepInput, output: bytes, folder: Path, root: Root, is_hidden: IsHidden) -> ToolResult:
     page = _page(request)
     if request.output_mode == "content":
         return format_lines(output, folder, root, page, is_hidden, numbers=request.line_numbers)
-    return (format_counts if request.output_mode == "count" else format_files)(output, folder, page, is_hidden)
+    return (format_counts if request.output_mode == "count" else format_files)(output, folder, root, page, is_hidden)
 
 
 def _page(request: GrepInput) -> Page:
@@ -98,7 +107,7 @@ def _page(request: GrepInput) -> Page:
     return Page(lines or None, max(int(request.offset), 0))
 
 
-def _flags(request: GrepInput, root: Path) -> list[str]:
+def _flags(request: GrepInput) -> list[str]:
     flags = ["--hidden", "--null", "--glob", "!.git", f"--max-columns={_LINE_LIMIT_CHARACTERS}"]
     flags += ["-U", "--multiline-dotall"] if request.multiline else []
     flags += ["-i"] if request.ignore_case else []
@@ -109,7 +118,7 @@ def _flags(request: GrepInput, root: Path) -> list[str]:
     flags += ["--type", request.type] if request.type else []
     for glob in _globs(request.glob):
         flags += ["--glob", glob]
-    return [*flags, "-e", request.pattern, "--", str(root)]
+    return [*flags, "-e", request.pattern]
 
 
 def _content_flags(request: GrepInput) -> list[str]:

@@ -10,11 +10,14 @@ from pathlib import Path
 
 from bridle.agent.tools.contract.tool import ToolResult
 from bridle.agent.tools.search.glob import relative_path
+from bridle.agent.tools.search.ripgrep import Root
 
 # `12:text` is a matching line, `11-text` a context line.
 _NUMBERED = re.compile(rb"(\d+)([:-])(.*)", re.DOTALL)
 _COUNTED = re.compile(rb"([^\0]+)\0(\d+)\n")
 _BETWEEN = b"--"
+# How every name starts that ripgrep prints when it searches its working folder.
+_START = b"./"
 
 # Whether a rule denies reading a file: then a search does not report it either.
 IsHidden = Callable[[str], bool]
@@ -39,9 +42,9 @@ class Page:
         return rest, applied
 
 
-def format_files(output: bytes, folder: Path, page: Page, is_hidden: IsHidden) -> ToolResult:
+def format_files(output: bytes, folder: Path, root: Root, page: Page, is_hidden: IsHidden) -> ToolResult:
     """Return the files with matches, most recently changed first."""
-    paths = [path for name in output.split(b"\0") if name and not is_hidden(path := os.fsdecode(name))]
+    paths = [path for name in output.split(b"\0") if name and not is_hidden(path := root.absolute(name))]
     names = [relative_path(path, folder) for path in sorted(paths, key=_latest_first)]
     shown, applied = page.cut(names)
     detail = {"mode": "files_with_matches", "filenames": shown, "numFiles": len(shown), **applied}
@@ -53,11 +56,10 @@ def format_files(output: bytes, folder: Path, page: Page, is_hidden: IsHidden) -
 
 
 def format_lines(
-    output: bytes, folder: Path, root: Path, page: Page, is_hidden: IsHidden, *, numbers: bool
+    output: bytes, folder: Path, root: Root, page: Page, is_hidden: IsHidden, *, numbers: bool
 ) -> ToolResult:
     """Return the matching lines by file, with the path unless only one file was searched."""
-    only = None if root.is_dir() else os.fsencode(root)
-    shown, applied = page.cut(_lines(output, os.fsencode(root), folder, only, is_hidden, numbers=numbers))
+    shown, applied = page.cut(_lines(output, folder, root, is_hidden, numbers=numbers))
     content = "\n".join(shown)
     detail = {"mode": "content", "numFiles": 0, "filenames": [], "content": content}
     limits = _describe_limits(applied)
@@ -67,10 +69,10 @@ def format_lines(
     return ToolResult(text, detail={**detail, "numLines": len(shown), **applied})
 
 
-def format_counts(output: bytes, folder: Path, page: Page, is_hidden: IsHidden) -> ToolResult:
+def format_counts(output: bytes, folder: Path, root: Root, page: Page, is_hidden: IsHidden) -> ToolResult:
     """Return the number of matching lines in each file."""
-    pairs = sorted(pair for pair in _COUNTED.findall(output) if not is_hidden(os.fsdecode(pair[0])))
-    lines = [f"{relative_path(os.fsdecode(name), folder)}:{count.decode('ascii')}" for name, count in pairs]
+    found = sorted((root.absolute(name), count) for name, count in _COUNTED.findall(output))
+    lines = [f"{relative_path(path, folder)}:{count.decode('ascii')}" for path, count in found if not is_hidden(path)]
     shown, applied = page.cut(lines)
     total = sum(int(line.rpartition(":")[2]) for line in shown)
     content = "\n".join(shown)
@@ -83,9 +85,7 @@ def format_counts(output: bytes, folder: Path, page: Page, is_hidden: IsHidden) 
     return ToolResult(f"{content or 'No matches found'}\n\n{summary}", detail={**detail, **applied})
 
 
-def _lines(
-    output: bytes, start: bytes, folder: Path, only: bytes | None, is_hidden: IsHidden, *, numbers: bool
-) -> list[str]:
+def _lines(output: bytes, folder: Path, root: Root, is_hidden: IsHidden, *, numbers: bool) -> list[str]:
     """Return the lines sorted by file; ripgrep searches files concurrently."""
     groups: dict[bytes, list[str]] = {}
     name, carried = b"", b""
@@ -94,30 +94,36 @@ def _lines(
         path, is_new, rest = line.partition(b"\0")
         if not is_new and line == _BETWEEN:
             is_gap = has_gaps = True
-        elif not is_new and line.startswith(start):
-            carried += line + b"\n"  # the file name contains a line break
+        elif not is_new and root.is_folder and line.startswith(_START):
+            carried += line + b"\n"  # the file name contains a line break, or a multiline match continues
         elif not is_new:
             groups.setdefault(name, []).append(_text(line))  # a multiline match continues
         else:
+            if carried and not os.path.lexists(root.absolute(carried + path)):
+                groups.setdefault(name, []).extend(_text(part) for part in carried.splitlines())
+                carried = b""
             if is_gap and carried + path == name:
                 groups[name].append("--")
             name, carried, is_gap = carried + path, b"", False
-            groups.setdefault(name, []).append(_line(name, rest, folder, is_only=name == only, numbers=numbers))
-    shown = [groups[name] for name in sorted(groups) if not is_hidden(os.fsdecode(name))]
+            groups.setdefault(name, []).append(_line(root, name, rest, folder, numbers=numbers))
+    if carried:
+        groups.setdefault(name, []).extend(_text(part) for part in carried.splitlines())
+    shown = [groups[name] for name in sorted(groups) if not is_hidden(root.absolute(name))]
     joined: list[str] = []
     for group in shown:
         joined += ["--", *group] if joined and has_gaps else group
     return joined
 
 
-def _line(name: bytes, rest: bytes, folder: Path, *, is_only: bool, numbers: bool) -> str:
+def _line(root: Root, name: bytes, rest: bytes, folder: Path, *, numbers: bool) -> str:
     parts = _NUMBERED.fullmatch(rest)
     if parts is None:
         return _text(rest)
     number, mark, text = parts[1].decode("ascii"), parts[2].decode("ascii"), _text(parts[3])
     # As in Claude Code: matching lines, and lines with a colon, have the relative path.
-    path = relative_path(os.fsdecode(name), folder) if mark == ":" or ":" in text else _text(name)
-    return ("" if is_only else path + mark) + (number + mark if numbers else "") + text
+    whole = root.absolute(name)
+    path = relative_path(whole, folder) if mark == ":" or ":" in text else _text(os.fsencode(whole))
+    return ("" if root.is_file else path + mark) + (number + mark if numbers else "") + text
 
 
 def _text(line: bytes) -> str:

