@@ -29,6 +29,13 @@ def kept(repo: Git) -> Path:
     return path
 
 
+def make_old(repo: Git) -> None:
+    """Change the kept indexes as if all files had been written long before the last look."""
+    for index in repo.files_indexes.values():
+        index.trust_sizes()
+        index._identity = index_file.identify(Path(index.variables["GIT_INDEX_FILE"]))
+
+
 @pytest.fixture
 def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put a git that logs its arguments in front of the real one; return the log."""
@@ -46,9 +53,7 @@ def test_a_file_that_is_not_tracked_is_hashed_once(tmp_path: Path) -> None:
     os.utime(repo.folder / "large", (1, 1))
     first = tree(repo)
     blob = git(repo.folder, "rev-parse", f"{first}:large").strip()
-    for index in repo.files_indexes.values():  # as if the file had been written long before the look
-        index.trust_sizes()
-        index._identity = index_file.identify(kept(repo))
+    make_old(repo)
     stored = repo.folder / ".git" / "objects" / blob[:2] / blob[2:]
     stored.unlink()
     assert tree(repo) == first
@@ -140,6 +145,16 @@ def test_conversions_that_were_changed_apply_to_unchanged_files(tmp_path: Path) 
     assert git(repo.folder, "cat-file", "-p", f"{tree(repo, as_committed=False)}:untracked.txt") == "u\r\n"
     write(repo.folder / ".git" / "info", {"attributes": "*.txt -filter\n"})
     assert git(repo.folder, "cat-file", "-p", f"{tree(repo)}:untracked.txt") == "u\r\n"
+
+
+def test_settings_that_were_changed_apply_to_unchanged_files(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r")
+    write(repo.folder, {"untracked.txt": "u\r\n"})
+    os.utime(repo.folder / "untracked.txt", (1, 1))
+    assert git(repo.folder, "cat-file", "-p", f"{tree(repo)}:untracked.txt") == "u\r\n"
+    make_old(repo)
+    git(repo.folder, "config", "core.autocrlf", "input")
+    assert git(repo.folder, "cat-file", "-p", f"{tree(repo)}:untracked.txt") == "u\n"
 
 
 def test_a_lock_of_a_killed_git_and_a_damaged_index_are_passed_over(tmp_path: Path) -> None:

@@ -15,11 +15,11 @@ HOSTILE = ["a'b", 'a"b', "a$HOME", "a`id`", "a;id", "a b", "a\u00e9", "a&&b", "a
 
 
 def begin(
-    project: Project, session_id: object = "s", exports: Path | str | None = None, **fields: object
+    project: Project, session_id: object = "s", exports: Path | str | None = None, *words: str, **fields: object
 ) -> HookResult:
     environment = {"CLAUDE_ENV_FILE": str(exports)} if exports is not None else {}
     payload = project.payload(session_id, hook_event_name="SessionStart", source="startup") | fields
-    return project.hook(payload, hook_type="session-start", environment=environment)
+    return project.hook(payload, *words, hook_type="session-start", environment=environment)
 
 
 def quiet(done: HookResult) -> None:
@@ -72,6 +72,28 @@ def test_a_new_session_in_the_same_file_has_the_last_word(tmp_path: Path) -> Non
     )
     assert shown.stdout == b"first"
     assert len(exports.read_text(encoding="utf-8").splitlines()) == 3
+
+
+def test_the_program_of_the_plugin_is_on_the_path_of_later_commands_if_it_exists(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    exports, program = tmp_path / "exports.sh", tmp_path / "plug in" / "bin" / "bridle"
+    words = ("--plugin-root", str(program.parents[1]))
+    quiet(begin(project, "s", exports, *words))
+    assert exports.read_text(encoding="utf-8") == 'export AGENT_SESSION_ID="s"\n'
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\necho this one\n")
+    program.chmod(0o755)
+    for _ in range(2):
+        quiet(begin(project, "s", exports, *words))
+    assert exports.read_text(encoding="utf-8").count("PATH") == 2  # one line, with the old value in it
+    shown = subprocess.run(
+        ["sh", "-c", '. "$1"; bridle', "sh", str(exports)],
+        capture_output=True,
+        check=True,
+        timeout=LIMIT_SECONDS,
+        env={"PATH": os.defpath},
+    )
+    assert shown.stdout == b"this one\n"
 
 
 @pytest.mark.parametrize("session_id", HOSTILE)
