@@ -199,6 +199,47 @@ def test_the_index_is_replaced_as_git_would_have_written_it(tmp_path: Path, call
     git(repo.folder, "fsck", "--strict")
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o664])
+def test_the_index_keeps_its_permissions_when_it_is_replaced(tmp_path: Path, mode: int) -> None:
+    repo = make_repository(tmp_path / "r")
+    real = repo.folder / ".git" / "index"
+    real.chmod(mode)
+    write(repo.folder, {"new.txt": "new\n"})
+
+    async def replaced() -> bool:
+        async with files_index.look(repo, as_committed=True) as index:
+            return index.replace_real_index()
+
+    assert asyncio.run(replaced())
+    assert real.stat().st_mode & 0o777 == mode
+
+
+def test_the_growing_output_of_the_program_is_no_change_since_a_look(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r")
+    repo.own_output = ("run.log",)
+    write(repo.folder, {"run.log": "one\n"})
+    tree(repo)
+    write(repo.folder, {"run.log": "one\ntwo\n"})
+    assert asyncio.run(files_index.changed_since_look(repo)) == []
+    write(repo.folder, {"new.txt": "new\n"})
+    assert asyncio.run(files_index.changed_since_look(repo)) == ["new.txt"]
+
+
+@pytest.mark.parametrize("object_format", ["sha1", "sha256"])
+def test_a_kept_index_of_recent_files_can_be_read_whatever_the_object_format(
+    tmp_path: Path, object_format: str
+) -> None:
+    folder = tmp_path / "r"
+    git(tmp_path, "init", "-q", f"--object-format={object_format}", str(folder))
+    repo = Git(folder)
+    write(folder, {"a.txt": "one\n"})
+    git(folder, "add", "-A")
+    found = tree(repo)
+    listed = asyncio.run(repo.names("ls-files", "-z", variables={"GIT_INDEX_FILE": str(kept(repo))}))
+    assert listed == ["a.txt"]
+    assert tree(repo) == found
+
+
 @pytest.mark.parametrize("words", [("--split-index",), ("--untracked-cache",), ("--assume-unchanged", "a.txt")])
 def test_an_index_that_has_more_than_entries_is_not_replaced(tmp_path: Path, words: tuple[str, ...]) -> None:
     repo = make_repository(tmp_path / "r")

@@ -109,6 +109,18 @@ def test_a_sparse_checkout_stays_sparse_and_what_is_outside_of_it_is_seen(tmp_pa
     assert git(repo.folder, "fsck", "--no-dangling") == ""
 
 
+def test_what_a_sparse_checkout_leaves_out_is_in_a_snapshot_also_with_conversions(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r")
+    write(repo.folder, {".gitattributes": "* text=auto\n", "in/x": "x\n", "out/y": "y\n"})
+    commit_all(repo.folder)
+    git(repo.folder, "sparse-checkout", "set", "--cone", "in")
+    taken = asyncio.run(snapshot.take(repo))
+    assert git(repo.folder, "show", f"{taken.tree}:out/y") == "y\n"
+    asyncio.run(restore(repo, taken))
+    assert git(repo.folder, "status", "--porcelain") == ""
+    assert not (repo.folder / "out").exists()
+
+
 def test_what_changed_ignore_rules_hid_is_removed_and_kept_and_what_they_showed_stays(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "r")
     write(repo.folder, {"ignored/mine": "secret", "mine": "untracked"})
