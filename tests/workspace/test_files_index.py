@@ -226,18 +226,21 @@ def test_the_growing_output_of_the_program_is_no_change_since_a_look(tmp_path: P
 
 
 @pytest.mark.parametrize("object_format", ["sha1", "sha256"])
-def test_a_kept_index_of_recent_files_can_be_read_whatever_the_object_format(
-    tmp_path: Path, object_format: str
-) -> None:
+def test_a_replaced_index_has_the_checksum_of_the_object_format(tmp_path: Path, object_format: str) -> None:
     folder = tmp_path / "r"
     git(tmp_path, "init", "-q", f"--object-format={object_format}", str(folder))
     repo = Git(folder)
     write(folder, {"a.txt": "one\n"})
     git(folder, "add", "-A")
-    found = tree(repo)
-    listed = asyncio.run(repo.names("ls-files", "-z", variables={"GIT_INDEX_FILE": str(kept(repo))}))
-    assert listed == ["a.txt"]
-    assert tree(repo) == found
+    write(folder, {"new.txt": "new\n"})
+
+    async def replaced() -> bool:
+        async with files_index.look(repo, as_committed=True) as index:
+            return index.replace_real_index()
+
+    assert asyncio.run(replaced())
+    git(folder, "fsck", "--strict")
+    assert git(folder, "ls-files").split() == ["a.txt", "new.txt"]
 
 
 @pytest.mark.parametrize("words", [("--split-index",), ("--untracked-cache",), ("--assume-unchanged", "a.txt")])

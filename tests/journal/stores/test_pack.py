@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import json
 import os
 import shutil
 from collections.abc import Callable
@@ -65,6 +66,33 @@ def test_after_every_turn_the_pack_knows_the_folder(tmp_path: Path) -> None:
         tail = read_pack.read_tail(run / PACK, FileReader(run).load)
         assert tail is not None
         assert tail.seal.mark == folder_names.mark_of(run / layout.JOURNAL) is not None
+
+
+def test_an_entry_of_another_program_that_comes_before_the_mark_is_not_missed(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    view = View.of_state(FileReader(run).place)
+    journal = run / layout.JOURNAL
+    looked = folder_names.mark_of(journal)
+    append(run)
+    view.set_mark(looked=looked)
+    assert not view.is_current()
+    view.set_mark(looked=folder_names.mark_of(journal))
+    assert view.is_current()
+
+
+def test_a_reader_that_packs_after_a_writer_died_does_not_trust_the_time_of_the_folder(tmp_path: Path) -> None:
+    made = long_run(tmp_path, "r", resolved=WORTH_PACKING_ENTRIES // 2 + 1)
+    reader, journal = FileReader(made.run), made.run / layout.JOURNAL
+    moment = journal.stat().st_mtime_ns - 10 * folder_names.SETTLED_NANOSECONDS
+    os.utime(journal, ns=(moment, moment))
+    view = View.of_state(reader.place)
+    made.append("BRIDLE_X", {})
+    os.utime(journal, ns=(moment, moment))
+    note = {"pid": 1, "holder": "killed", "since": "", "work": None}
+    (made.run / layout.LOCK_FILE).write_text(json.dumps(note))
+    reader._leave_pack(view)
+    assert (made.run / PACK).exists()
+    assert FileReader(made.run).position().seq == made.seq
 
 
 def test_a_pack_that_is_gone_is_not_missed(tmp_path: Path) -> None:

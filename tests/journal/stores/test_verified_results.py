@@ -11,7 +11,7 @@ import pytest
 from bridle.errors import JournalBroken
 from bridle.journal.format import folder_names, layout
 from bridle.journal.format.state import State
-from bridle.journal.stores import read_pack
+from bridle.journal.stores import read_pack, write_pack
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
 from tests.journal.fixtures.entry_steps import failure, make_request, ok
@@ -179,5 +179,17 @@ def test_a_summary_refuses_a_changed_result_that_is_newer_than_the_pack(tmp_path
     (run / PACK).write_bytes(pack)
     path = run / layout.TASKS / "E2" / layout.RESULT_FILE
     path.write_bytes(path.read_bytes().replace(b"new", b"NEW"))
+    with pytest.raises(JournalBroken, match=str(path)):
+        FileReader(run).verified_position()
+
+
+def test_a_summary_refuses_a_changed_result_whose_entry_is_too_large_for_the_pack(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    verified(run)
+    with FileStore(run).write("test") as writer:
+        writer.resolve("E2", failure("ExitError", "exit 1" + "x" * write_pack.LINE_LIMIT_BYTES))
+    assert FileReader(run).verified_position().seq == 5
+    path = run / layout.TASKS / "E2" / layout.RESULT_FILE
+    path.write_bytes(path.read_bytes().replace(b"exit 1", b"exit 0"))
     with pytest.raises(JournalBroken, match=str(path)):
         FileReader(run).verified_position()

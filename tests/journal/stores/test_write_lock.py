@@ -7,20 +7,25 @@ import os
 import signal
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from bridle.errors import LockHeld, RunNotFound
+from bridle.ground.lock import FileLock
 from bridle.journal.format import layout
+from bridle.journal.stores import write_lock
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.write_lock import is_alive
 from tests.journal.fixtures.journal_writes import append, new_run
 from tests.journal.fixtures.recorded_samples import contents
 from tests.journal.fixtures.run_metadata import change_metadata
+from tests.run.fixtures.fake_agent import wait_until
 
 # A hang is a failure; a start on a busy machine takes a few seconds.
 LIMIT_SECONDS = 60
@@ -84,6 +89,26 @@ def test_when_the_other_one_is_done_the_waiting_writer_gets_its_turn(tmp_path: P
             with FileStore(run).write("test", wait_seconds=LIMIT_SECONDS) as writer:
                 assert writer.append("BRIDLE_X", {}).seq == 5
             assert not path.exists()
+
+
+def test_another_implementation_that_begins_while_we_wait_for_our_own_lock_is_waited_for(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    taken: list[FileLock] = []
+    thread = Thread(target=lambda: taken.append(write_lock.take(run, "test", wait_seconds=LIMIT_SECONDS)))
+
+    def executes(function: str) -> bool:
+        frames = traceback.walk_stack(sys._current_frames().get(thread.ident or 0))
+        return not thread.is_alive() or any(frame.f_code.co_name == function for frame, _ in frames)
+
+    with living() as process:
+        with write_lock.take(run, "first", wait_seconds=0):
+            thread.start()
+            wait_until(lambda: executes(FileLock.hold.__name__))
+            foreign_lock(run, process.pid)
+        wait_until(lambda: executes("_wait_for_others"))
+        assert (thread.is_alive(), taken) == (True, [])
+    thread.join()
+    taken[0].release()
 
 
 @pytest.mark.parametrize(
