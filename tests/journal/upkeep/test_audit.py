@@ -298,3 +298,6 @@ def test_prompts_and_logs_are_compared_with_the_digests_in_the_result(tmp_path: 
     report = audit(run)
     assert [finding.file for finding in report.wrong] == [changed]
     assert [finding.file for finding in report.leftovers] == [removed]
+    logs[removed].symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere").write_text("as it was", encoding="utf-8")
+    assert [finding.file for finding in audit(run).leftovers] == [removed], "a link is not the file"

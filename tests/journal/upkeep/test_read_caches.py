@@ -5,9 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import FrameType
 
-from bridle.journal.upkeep.audit import audit
-from tests.journal.fixtures.journal_writes import new_run
+from bridle.journal.upkeep.audit import _Audit, audit
+from tests.journal.fixtures.journal_writes import ask, new_run
 
 # Requests, resolves and notes until it is stopped, as a driver does; says when it has begun.
 WRITER = """
@@ -43,3 +44,20 @@ def test_a_healthy_run_has_no_problems_while_it_is_written(tmp_path: Path) -> No
             writer.kill()
     assert [finding.fault for report in found for finding in report.wrong] == []
     assert found[-1].entries > found[0].entries
+
+
+def test_the_files_of_an_effect_that_was_requested_during_the_audit_are_no_leftovers(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+
+    def request_before_the_last_part(frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call" and frame.f_code is _Audit._leftovers.__code__:
+            sys.setprofile(None)
+            ask(run)
+
+    sys.setprofile(request_before_the_last_part)
+    try:
+        report = audit(run)
+    finally:
+        sys.setprofile(None)
+    assert (report.entries, report.wrong, report.leftovers) == (4, [], [])
+    assert audit(run).entries == 5

@@ -17,7 +17,8 @@ from bridle.journal.stores.file_store import FileStore
 from bridle.journal.upkeep import repair
 from bridle.journal.upkeep.audit import audit
 from tests.fixtures.bridle_program import run_bridle
-from tests.journal.fixtures.entry_steps import request_data
+from tests.journal.fixtures.disk_recorder import Change, watch
+from tests.journal.fixtures.entry_steps import make_request, ok, request_data
 from tests.journal.fixtures.journal_writes import append, new_run, post
 from tests.journal.fixtures.recorded_samples import contents
 from tests.journal.fixtures.sample_runs import LongRun, long_run
@@ -173,6 +174,40 @@ def test_entries_that_are_too_large_for_the_pack_are_lost_and_named(tmp_path: Pa
     assert audit(run).is_good
 
 
+def test_an_entry_in_the_pack_that_cannot_follow_is_not_called_restored(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    with FileStore(run).write("test") as writer:
+        request = make_request("E3", 3)
+        request.label = "x" * 100_000  # so its entry is too large for the pack
+        writer.request(request)
+        writer.resolve("E3", ok("three"))
+    names = [entry_file(run, number).name for number in (5, 6)]
+    for name in names:
+        (run / layout.JOURNAL / name).unlink()
+    plan = repair.plan_repair(run)
+    assert (plan.missing, plan.restored, len(plan.kept)) == (names, {}, 4)
+    assert [item.name for item in plan.dropped] == names[1:]
+    repair.carry_out(run, plan)
+    assert FileReader(run).position().seq == 4
+
+
+def test_a_repaired_journal_is_on_the_disk_before_it_replaces_the_broken_one(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    tear(entry_file(run, 4))
+    plan = repair.plan_repair(run)
+    with watch(lambda _change: None) as changes:
+        repair.carry_out(run, plan)
+    renamed = next(index for index, change in enumerate(changes) if change.operation == "rename")
+    before, after = changes[:renamed], changes[renamed:]
+    (folder,) = (change.path for change in before if change.operation == "mkdir")
+    created = [change.path for change in before if change.operation == "create" and change.path.startswith(folder)]
+    assert len(created) == len(plan.kept)
+    for path in created:
+        assert Change("sync", path) in before
+    assert Change("sync", folder) in before[before.index(Change("sync", created[-1])) :]
+    assert Change("sync", str(run)) in after
+
+
 def test_a_pack_of_another_journal_or_a_changed_one_restores_nothing(tmp_path: Path) -> None:
     run, other = new_run(tmp_path / "one"), new_run(tmp_path / "other")
     append(other)
@@ -229,6 +264,7 @@ def test_a_repair_that_was_killed_between_its_two_steps_is_finished_by_the_next(
     os.rename(run / layout.JOURNAL, run / f"{layout.BACKUP_PREFIX}1790000000000")
     with pytest.raises(RunNotFound):
         repair.plan_repair(run)
+    (run / f"{layout.BACKUP_PREFIX}1780000000000").mkdir()  # of an earlier repair
     repair.finish_interrupted(run)
     assert contents(run / layout.JOURNAL) == before
     repair.finish_interrupted(run)
