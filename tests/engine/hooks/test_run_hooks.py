@@ -183,6 +183,30 @@ def test_the_last_json_that_a_hook_prints_is_its_output(tmp_path: Path) -> None:
     assert fired.output == {"second": 2}
 
 
+@pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        ("echo noise; echo '{\"x\": 1}'", {"x": 1}),
+        ("echo '{\"x\": 1}'; echo '{\"x\": 2}'", {"x": 2}),
+        ("echo '[1]'; echo '[INFO] done'", [1]),
+        ("printf 'noise\\n  {\"x\": 1}  \\n\\nbye\\n'", {"x": 1}),
+        ("printf '{\\n\"x\":\\n[1]\\n}\\n'", {"x": [1]}),
+        ("echo 5; echo words", None),
+    ],
+)
+def test_a_line_of_json_between_text_is_the_output_of_a_hook(printed: str, expected: object, tmp_path: Path) -> None:
+    put(user_hooks(), "custom", "1.sh", f"{printed}\n")
+    fired = fire(Hooks(tmp_path, os.environ), "custom", {})
+    assert (fired.output, fired.failures) == (expected, ())
+
+
+def test_a_hook_that_prints_the_same_key_twice_has_failed(tmp_path: Path) -> None:
+    put(user_hooks(), "custom", "1.sh", 'echo text; echo \'{"x": 1, "x": 2}\'\n')
+    fired = fire(Hooks(tmp_path, os.environ), "custom", {})
+    assert (fired.output, fired.status) == (None, "error")
+    assert fired.failures[0].endswith("its output is ignored: an object has the key 'x' twice")
+
+
 def test_only_shell_scripts_are_hooks(tmp_path: Path) -> None:
     put(user_hooks(), "custom", "a.sh.bak")
     put(user_hooks(), "custom", "README.md")

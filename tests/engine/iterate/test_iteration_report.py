@@ -70,3 +70,20 @@ def test_fields_without_a_value_are_left_out() -> None:
         "reason": "nothing-pending",
         "metadata": {"runId": "r", "processId": "p", "hookStatus": "skipped"},
     }
+
+
+def test_an_iteration_that_ends_a_sleep_has_the_next_number(tmp_path: Path) -> None:
+    source = """
+    async def process(inputs, ctx):
+        await ctx.sleep_until(1893499260000)
+        await ctx.breakpoint("?")
+        await ctx.sleep_until(1893499320000)
+    """
+    run = IteratedRun(tmp_path, source)
+    assert [run.iterate().number for _ in range(2)] == [1, 1]
+    run.clock.move(minutes=1)
+    assert [run.iterate().number for _ in range(2)] == [2, 2]
+    run.post("S000002", {"approved": True})
+    assert [run.iterate().number for _ in range(2)] == [3, 3]
+    run.clock.move(minutes=1)
+    assert [run.iterate().number for _ in range(2)] == [4, 4], "the one that completes the run too"

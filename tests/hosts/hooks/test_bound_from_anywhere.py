@@ -199,3 +199,12 @@ def test_a_session_whose_folder_was_deleted_is_held(host: Host, tmp_path: Path) 
     done = host.project.hook(host.project.payload(cwd=str(gone)), program=deletes_its_folder, cwd=gone)
     assert not gone.exists()
     assert done.document["decision"] == "block", done.stderr
+
+
+def test_both_ways_to_bind_mark_the_session_for_the_shell_part_of_its_hook(host: Host) -> None:
+    host.bridle(*CREATE, *BIND)
+    words = ("session:associate", "--session-id", "t", "--harness", "claude-code", "--run-id", "r", "--json")
+    host.bridle("session:init", "--session-id", "t", "--json")
+    host.bridle(*words)
+    state = host.project.folder / ".a5c" / "state"
+    assert sorted(path.name for path in state.glob(".*.bound")) == [".s.bound", ".t.bound"]

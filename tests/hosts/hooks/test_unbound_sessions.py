@@ -66,6 +66,11 @@ class Scene:
         session_file.write(session_file.new_file(QuickPath(path), session, 'words\nrun_id: "not a field"\n'))
         return path
 
+    def bind(self, folder: Path, name: str = SESSION) -> Path:
+        """Bind a session to a run, with another BRIDLE_HOME than that of the host."""
+        session_file.mark_as_bound(QuickPath(folder / f"{name}.md"))
+        return self.session(folder, "a-run", name)
+
     def starts_python(self, shell: str = "/bin/sh") -> bool:
         """Run the hook, whose answer is that the session may stop; return whether Python was started for it."""
         done = subprocess.run(
@@ -133,6 +138,17 @@ def _record_in_chosen_home(scene: Scene) -> None:
     (scene.folder / "chosen/sessions" / SESSION).write_bytes(b"/a\0/b\0")
 
 
+def _variable_of_another_session(place: Callable[[Scene], Path]) -> Callable[[Scene], object]:
+    """The session was bound with another BRIDLE_HOME, and the variable is inherited."""
+
+    def prepare(scene: Scene) -> None:
+        scene.environment["CLAUDE_CODE_SESSION_ID"] = "inherited"
+        scene.session(place(scene), name="inherited")
+        scene.bind(place(scene))
+
+    return prepare
+
+
 def _damaged(scene: Scene) -> None:
     scene.session(scene.plugin / session_file.PLUGIN_STATE).write_text("active: true\n")
 
@@ -160,6 +176,12 @@ UNCERTAIN: dict[str, Callable[[Scene], object]] = {
     "bound in the folder of the variable": _explicit,
     "any session has a record": _record,
     "a record in BRIDLE_HOME": _record_in_chosen_home,
+    "bound in the plugin, and the variable is of another session": _variable_of_another_session(
+        lambda scene: scene.plugin / session_file.PLUGIN_STATE
+    ),
+    "bound in the project, and the variable is of another session": _variable_of_another_session(
+        lambda scene: scene.project / session_file.PROJECT_STATE
+    ),
     "a damaged file": _damaged,
     "a file that was cut off": _cut_off,
     "a run after none": _named_twice,
@@ -175,6 +197,12 @@ UNCERTAIN: dict[str, Callable[[Scene], object]] = {
 def test_a_session_that_may_be_bound_is_decided_by_the_hook(scene: Scene, uncertain: str) -> None:
     UNCERTAIN[uncertain](scene)
     assert scene.starts_python()
+
+
+def test_a_bound_session_that_is_deleted_leaves_no_mark(scene: Scene) -> None:
+    path = scene.bind(scene.plugin / session_file.PLUGIN_STATE, "another-session")
+    assert session_file.delete(QuickPath(path))
+    assert not scene.starts_python()
 
 
 def test_a_plugin_without_the_file_decides_by_the_hook(scene: Scene) -> None:

@@ -38,6 +38,15 @@ def test_two_keys_never_become_one() -> None:
         clean_posted(ok(dict.fromkeys(("\ud800", "\udfff"))))
 
 
+@pytest.mark.parametrize(
+    "text", ['{"approved": false, "approved": true}', '[{"a": {"b": 1, "approved": 2, "\\u0061pproved": 2}}]']
+)
+def test_the_same_key_twice_is_refused_by_name(text: str) -> None:
+    for given in (text, text.encode()):
+        with pytest.raises(BadText, match="an object has the key 'approved' twice"):
+            parse_input(given)
+
+
 @pytest.mark.parametrize("levels", [DEPTH_LIMIT + 1, 494, 600, 900, 5000, 200_000])
 def test_text_of_too_many_levels_is_refused(levels: int) -> None:
     assert parse_input("[" * DEPTH_LIMIT + "]" * DEPTH_LIMIT) is not None

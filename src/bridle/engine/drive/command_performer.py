@@ -22,7 +22,7 @@ from bridle.ground.children.spawn import SpawnFailure
 from bridle.ground.json_fields import JsonFields
 from bridle.journal.format import codec
 from bridle.journal.format.entries import OK, Output, Posted
-from bridle.journal.format.input_values import TooDeep, parse_input, to_utf8
+from bridle.journal.format.input_values import Unstorable, parse_input, to_utf8
 from bridle.run.command_output import CommandOutput
 from bridle.wire.mask import Mask
 
@@ -176,7 +176,7 @@ def _result(job: Job, command: Command, stdout: Path) -> dict[str, Any]:
         path = stdout
     try:
         return {"result": job.mask.apply_to_json(parse_input(disk.read_bounded(path, RESULT_LIMIT_BYTES)))}
-    except TooDeep as error:
+    except Unstorable as error:
         raise BadTask(f"the result of task {job.effect.task_id} cannot be stored: {error}") from error
     except (DiskError, codec.BadText):
         return {}  # it printed text

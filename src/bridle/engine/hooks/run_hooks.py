@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from bridle.errors import ProcessError
 from bridle.ground import clock
 from bridle.ground.home import bridle_home
 from bridle.journal.format import codec
-from bridle.journal.format.input_values import TooDeep, parse_input, to_utf8
+from bridle.journal.format.input_values import Unstorable, parse_input, to_utf8
 
 LIMIT_VARIABLE = "BABYSITTER_HOOK_TIMEOUT"
 
@@ -72,12 +72,13 @@ class HookResults(NamedTuple):
 
     @property
     def output(self) -> Any:
-        """Return the JSON of the last hook that printed JSON."""
+        """Return the last JSON that a hook printed: all of its output, else the last line that is JSON."""
         for result in reversed(self.results):
-            try:
-                return parse_input(result.output)
-            except codec.BadText:
-                continue
+            for text in _possible_json(result.output):
+                try:
+                    return parse_input(text)
+                except codec.BadText:
+                    continue
         return None
 
     @property
@@ -191,13 +192,21 @@ async def _run(
 
 def _fault_of(output: str) -> str | None:
     """Return why the JSON that a hook printed cannot be stored."""
-    try:
-        parse_input(output)
-    except TooDeep as error:
-        return f"its output is ignored: {error}"
-    except codec.BadText:
-        pass  # it printed text
+    for text in _possible_json(output):
+        try:
+            parse_input(text)
+        except Unstorable as error:
+            return f"its output is ignored: {error}"
+        except codec.BadText:
+            continue  # it is text
+        break
     return None
+
+
+def _possible_json(output: str) -> Iterator[str]:
+    """Yield the whole output, then its lines from the last one that look like an object or a list."""
+    yield output
+    yield from (line for line in reversed(output.splitlines()) if line.strip()[:1] in ("{", "["))
 
 
 def _argv(path: Path) -> tuple[str, ...]:

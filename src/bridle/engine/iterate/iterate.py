@@ -19,7 +19,7 @@ from bridle.engine.hooks.sync_hooks import SyncHooks
 from bridle.engine.iterate import iteration_report
 from bridle.engine.iterate.iteration_report import Action, Failure, Iteration
 from bridle.engine.process import load_process
-from bridle.engine.process.effects import BREAKPOINT, breakpoint_payload
+from bridle.engine.process.effects import BREAKPOINT, SLEEP, breakpoint_payload
 from bridle.engine.replay import ordered_waits
 from bridle.engine.replay.answers import Run
 from bridle.engine.replay.new_requests import HookRequest, NewEffect
@@ -83,7 +83,7 @@ class Engine:
         hooks, started, self._requested = SyncHooks(self._hooks, self._run_id), self._now(), []
         if hooks.has(find_hooks.ON_ITERATION_START):
             state = self._store.state()
-            number = iteration_report.iteration_number(state)
+            number = iteration_report.iteration_number(state, ends_sleep=self._has_due_sleep(state))
             hooks.fire(find_hooks.ON_ITERATION_START, {"iteration": number, "state": state.position.state})
         path = self._folder / LOCK_FILE
         with FileLock.hold(path, holder=OWNER, wait_seconds=self._wait_seconds):
@@ -110,7 +110,7 @@ class Engine:
                 state = writer.state
                 if state.position.end in _FINAL:
                     return self._report_ended(state)
-                number = number or iteration_report.iteration_number(state)
+                number = number or iteration_report.iteration_number(state, ends_sleep=self._has_due_sleep(state))
                 if finished is not None:
                     call, results = finished
                     writer.append(notes.HOOK_RESOLVED, {"hookId": call.hook_id, "result": results.as_json()})
@@ -133,6 +133,12 @@ class Engine:
             replay.catch_up(self._store, writer, state)
             self._record(replay, writer, state)
         return replay
+
+    def _has_due_sleep(self, state: State) -> bool:
+        """Return whether this iteration ends a pending sleep."""
+        sleeps = (self._store.task(effect) for effect in state.pending if effect.kind == SLEEP)
+        now_ms = self._now().timestamp() * 1000
+        return any(task.sleep_until_ms is not None and task.sleep_until_ms <= now_ms for task in sleeps)
 
     def _current_replay(self, state: State) -> Replay:
         """Return the kept replay if its files and its journal are the same, else a new one."""

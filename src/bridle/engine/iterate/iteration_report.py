@@ -221,10 +221,10 @@ def waiting_status(actions: Iterable[Action]) -> tuple[str, str]:
     return WAITING, {BREAKPOINT: "breakpoint-waiting", SLEEP: "sleep-waiting"}[kinds[0]]
 
 
-def iteration_number(state: State) -> int:
-    """Return the number of iterations that changed the run, including one that delivers new results."""
+def iteration_number(state: State, *, ends_sleep: bool = False) -> int:
+    """Return the number of iterations that changed the run, including one that delivers results or ends a sleep."""
     has_new_results = not state.effects or len(state.resolved) > state.resolved_before
-    return state.rounds + has_new_results
+    return state.rounds + (has_new_results or ends_sleep)
 
 
 def _text_of(error: BaseException) -> str:

@@ -37,6 +37,26 @@ def strict(text: str | bytes) -> object:
     return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_integer)
 
 
+class SameKeyError(ValueError):
+    """An object has the same key twice."""
+
+
+def strict_with_unique_keys(text: str | bytes) -> object:
+    """Parse strict JSON; an object that has the same key twice raises SameKeyError."""
+    found = _scan_fast(_UNIQUE_SCAN, text)
+    if found is not _NOTHING:
+        return found
+    import json
+
+    return json.loads(
+        text,
+        parse_constant=_refuse_constant,
+        parse_float=_finite,
+        parse_int=_integer,
+        object_pairs_hook=_unique_object,
+    )
+
+
 def pretty(value: object) -> str:
     """Encode with an indent of two spaces, without ASCII escapes; NaN raises ValueError."""
     if _QUOTE is not None:
@@ -79,12 +99,17 @@ class _Rules:
 
     strict = True
     object_hook = None
-    object_pairs_hook = None
     parse_int = int
 
-    def __init__(self, parse_constant: Callable[[str], object], parse_float: Callable[[str], float] = float) -> None:
+    def __init__(
+        self,
+        parse_constant: Callable[[str], object],
+        parse_float: Callable[[str], float] = float,
+        object_pairs_hook: Callable[[list[tuple[str, object]]], object] | None = None,
+    ) -> None:
         self.parse_constant = parse_constant
         self.parse_float = parse_float
+        self.object_pairs_hook = object_pairs_hook
 
 
 _NOTHING = object()
@@ -110,6 +135,14 @@ def _integer(text: str) -> int:
         return int(text)
     except ValueError:  # the message of Python names a function of Python
         raise ValueError(f"the number {text[:12]}… has too many digits: {len(text)}") from None
+
+
+def _unique_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise SameKeyError(next(key for key in keys if keys.count(key) > 1))
+    return found
 
 
 def _refuse_value(value: object) -> object:
@@ -183,6 +216,7 @@ def _write_list(
 
 _SCAN: Scan | None = None
 _STRICT_SCAN: Scan | None = None
+_UNIQUE_SCAN: Scan | None = None
 _SORTED: Encode | None = None
 _MAKE_ENCODER: Callable[..., Encode] | None = None
 _QUOTE: Callable[[str], str] | None = None
@@ -194,6 +228,7 @@ if not hasattr(sys, "gettotalrefcount"):
 
         _SCAN = _json.make_scanner(_Rules(_CONSTANTS.__getitem__))  # type: ignore[arg-type]  # any object with these fields
         _STRICT_SCAN = _json.make_scanner(_Rules(_refuse_constant, _finite))  # type: ignore[arg-type]  # the same
+        _UNIQUE_SCAN = _json.make_scanner(_Rules(_refuse_constant, _finite, _unique_object))  # type: ignore[arg-type]  # the same
         _QUOTE, _QUOTE_ASCII = _json.encode_basestring, _json.encode_basestring_ascii
         _MAKE_ENCODER = _json.make_encoder
         # Created once: that takes four times as long as using it.

@@ -87,7 +87,12 @@ def bind(request: BindRequest, create: Callable[[], Path], undo: Callable[[Path]
 
 
 def record(path: Path, run: Path) -> None:
-    """Record where the file and the run of a session are, so that its Stop hook finds both from any folder."""
+    """Record where the file and the run of a session are, so that its Stop hook finds both from any folder.
+
+    The mark beside the session file keeps the shell part of the hook from deciding, also where the host has another
+    BRIDLE_HOME, or the variable of another session.
+    """
+    session_file.mark_as_bound(path)
     binding_record.write(path.stem, BindingRecord(path, run), os.environ)
 
 

@@ -52,6 +52,7 @@ __all__ = [
     "deactivate",
     "delete",
     "held",
+    "mark_as_bound",
     "moment",
     "new_file",
     "new_session",
@@ -137,12 +138,22 @@ def write(file: SessionFile) -> None:
         raise _unusable(error) from error
 
 
+def mark_as_bound(path: Path) -> None:
+    """Put an empty file beside the file of a session that is bound to a run; it is deleted with that file."""
+    try:
+        disk.make_private_folder(path.parent)
+        disk.write_atomic(_mark_of(path), b"")
+    except DiskError as error:
+        raise _unusable(error) from error
+
+
 def delete(path: Path) -> bool:
     """Delete the file of a session; return False if it did not exist."""
     if not os.path.lexists(path):
         return False
     with held(path, "session:delete"):
         existed = _unlink(path)
+        _unlink(_mark_of(path))
         # A process that waits for this lock notices the new lock file and takes that one.
         _unlink(_lock_of(path))
         disk.sync_folder(path.parent)
@@ -215,6 +226,10 @@ def _unlink(path: Path) -> bool:
 
 def _lock_of(path: Path) -> Path:
     return path.parent / f".{path.stem}.lock"
+
+
+def _mark_of(path: Path) -> Path:
+    return path.parent / f".{path.stem}.bound"
 
 
 def _is_folder_name(folder: object) -> bool:

@@ -11,11 +11,12 @@ import os
 from bridle.errors import JournalBroken, UsageError
 from bridle.ground.light import quick_json
 from bridle.ground.light.abc_names import Mapping
+from bridle.ground.light.moments import iso
 from bridle.ground.light.shell_word import shell_word
 from bridle.journal.format import layout
 from bridle.journal.format.digest import sha256
-from bridle.journal.format.entries import Entry
-from bridle.journal.format.ulid import is_ulid
+from bridle.journal.format.entries import OWN_PREFIX, Entry
+from bridle.journal.format.ulid import is_ulid, milliseconds_of
 
 _SUFFIX = ".json"
 _CHECKSUM_HEAD = b',\n  "checksum": "'
@@ -69,18 +70,31 @@ def encode(entry_type: str, recorded_at: str, data: Mapping[str, object]) -> byt
 
 def decode(seq: int, ulid: str, text: bytes) -> Entry:
     """Parse the text of an entry's file; raise BadText if it is incomplete, changed or not an entry."""
-    if not text:
-        raise BadText("it is empty")
     check(text)
     value = parse_object(text)
     entry_type, recorded_at, data = value.get("type"), value.get("recordedAt"), value.get("data")
     if not isinstance(entry_type, str) or not isinstance(recorded_at, str) or not isinstance(data, dict):
         raise BadText("it lacks type, recordedAt or data")
+    if _is_of_our_writer(entry_type, data) and _is_later(recorded_at, iso(milliseconds_of(ulid) * 1_000_000)):
+        raise BadText(f"its content is that of a later entry: it was recorded at {recorded_at}, after its id was made")
     return Entry(seq, ulid, entry_type, recorded_at, data)
+
+
+def _is_of_our_writer(entry_type: str, data: Mapping[str, object]) -> bool:
+    """Return whether the id was made after the text; other programs make it before."""
+    fields = (layout.TASK_DIGEST, layout.RESULT_DIGEST, layout.OUTPUT_DIGEST)
+    return entry_type.startswith(OWN_PREFIX) or any(name in data for name in fields)
+
+
+def _is_later(one: str, other: str) -> bool:
+    """Compare two times; those of another form, such as of the year 10000, are not compared."""
+    return len(one) == len(other) and one > other
 
 
 def check(text: bytes) -> None:
     """Compare the checksum at the end of a text with the text before it."""
+    if not text:
+        raise BadText("the file is empty")
     head, tail = text[:-_CHECKSUM_LENGTH], text[-_CHECKSUM_LENGTH:]
     if not (tail.startswith(_CHECKSUM_HEAD) and tail.endswith(_CHECKSUM_TAIL)):
         raise BadText("it is torn: it does not end with a checksum")

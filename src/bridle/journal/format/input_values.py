@@ -15,7 +15,11 @@ SHOWN_CHARACTERS = 300
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-class TooDeep(BadText):
+class Unstorable(BadText):
+    """A text is JSON, but its value cannot be stored."""
+
+
+class TooDeep(Unstorable):
     """A value has more levels than can be stored."""
 
     def __init__(self) -> None:
@@ -23,13 +27,18 @@ class TooDeep(BadText):
 
 
 def parse_input(text: bytes | str) -> object:
-    """Parse JSON that a user or an agent wrote; lone surrogates become U+FFFD."""
+    """Parse JSON that a user or an agent wrote; lone surrogates become U+FFFD.
+
+    The same key twice in an object is refused: programs differ in which of the two counts.
+    """
     try:
         # Editors on Windows write a mark at the beginning of a file.
         plain = (text if isinstance(text, str) else text.decode()).removeprefix(_BYTE_ORDER_MARK)
-        value = quick_json.strict(plain)
+        value = quick_json.strict_with_unique_keys(plain)
     except RecursionError as error:
         raise TooDeep from error
+    except quick_json.SameKeyError as error:
+        raise Unstorable(f"an object has the key {shown(str(error))} twice") from error
     except ValueError as error:
         raise BadText(f"it is not JSON: {error}") from error
     check_value(value)

@@ -37,6 +37,11 @@ def next_ulid(previous: str, *, now_ms: int, random: bytes) -> str:
     return _text(number + step)
 
 
+def milliseconds_of(ulid: str) -> int:
+    """Return the time in a ULID."""
+    return _number(ulid) >> 80
+
+
 def is_ulid(text: str) -> bool:
     """Return whether the text is a ULID in our form."""
     return len(text) == LENGTH and text[0] <= "7" and _LETTERS.issuperset(text)

@@ -107,6 +107,7 @@ def _fill(folder: Path, run: Path, new: NewRun, *, proof: str, ulid: str, create
     try:
         documents = {layout.IGNORE_FILE: layout.IGNORED.encode(), layout.RUN_FILE: codec.pretty(metadata)}
         data[layout.RUN_DIGEST] = sha256(documents[layout.RUN_FILE])
+        data[layout.INPUTS_DIGEST] = None  # a run without inputs says so
         if new.has_inputs:
             documents[layout.INPUTS_FILE] = codec.pretty(new.inputs)
             data[layout.INPUTS_DIGEST] = sha256(documents[layout.INPUTS_FILE])

@@ -14,10 +14,12 @@ from bridle.ground.light.shell_word import shell_word
 from bridle.journal.format import codec, documents, layout
 from bridle.journal.format.digest import sha256
 from bridle.journal.format.documents import ResultDocument, TaskDocument
-from bridle.journal.format.entries import ERROR, OK, Effect, Output, Posted, Request, Result, text_of
+from bridle.journal.format.entries import ERROR, OK, Effect, Entry, Output, Posted, Request, Result, text_of
 
 # A blob is one value that an agent produced; a larger one is a mistake.
 FILE_LIMIT_BYTES = 1024 * 1024 * 1024
+
+ADDED_INPUTS = "it was added after the run was created without inputs"
 
 
 class FileRefs:
@@ -119,6 +121,16 @@ class TaskFiles:
         """Return a result.json; raise JournalBroken if it was changed."""
         digest = None if effect.resolution is None else effect.resolution.text(layout.RESULT_DIGEST)
         return ResultDocument(self.read_object(self._inside(effect.result_ref), digest=digest))
+
+    def inputs(self, created: Entry | None) -> object:
+        """Return the inputs of the run; raise JournalBroken if they were changed, or added to a run without inputs."""
+        path, data = self._run / layout.INPUTS_FILE, {} if created is None else created.data
+        digest = text_of(data, layout.INPUTS_DIGEST)
+        if digest is None and not os.path.lexists(path):
+            return None
+        if digest is None and layout.INPUTS_DIGEST in data:
+            raise self._unusable(path, ADDED_INPUTS)
+        return self.read(path, digest=digest)
 
     def path(self, effect_id: str) -> Path:
         """Return the folder of an effect; raise for an id that is not safe in a path."""

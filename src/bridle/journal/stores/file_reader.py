@@ -86,8 +86,7 @@ class FileReader:
 
     def inputs(self, created: Entry | None) -> object:
         """Return the inputs of the run, verified by its first entry; None without inputs."""
-        path, digest = self.run / layout.INPUTS_FILE, None if created is None else created.text(layout.INPUTS_DIGEST)
-        return self.tasks.read(path, digest=digest) if digest is not None or os.path.lexists(path) else None
+        return self.tasks.inputs(created)
 
     def entries(self, *, after: int = 0) -> Iterator[Entry]:
         """Yield the entries after that number, each read from its file and verified."""

@@ -111,11 +111,11 @@ class FileWriter:
         self._store.remember(self._view.packed)
         return state
 
-    def new_id(self) -> str:
+    def new_id(self, *, not_before_ns: int = 0) -> str:
         """Return a new ULID, greater than every id in the journal and every id of this writer."""
-        latest = max(self._last_id, self.position.ulid)
+        latest, now_ms = max(self._last_id, self.position.ulid), max(time.time_ns(), not_before_ns) // 1_000_000
         try:
-            self._last_id = next_ulid(latest, now_ms=time.time_ns() // 1_000_000, random=os.urandom(RANDOM_BYTES))
+            self._last_id = next_ulid(latest, now_ms=now_ms, random=os.urandom(RANDOM_BYTES))
         except JournalBroken as error:
             raise codec.needs_repair(error, self._store.run) from None
         return self._last_id
@@ -196,12 +196,13 @@ class FileWriter:
     ) -> Entry:
         if self._is_over or self._has_failed:
             raise InternalError("a writer that has released its lock or has failed cannot append")
-        text = codec.encode(entry_type, iso(time.time_ns()), self._with_harness(data))
+        recorded_ns = time.time_ns()
+        text = codec.encode(entry_type, iso(recorded_ns), self._with_harness(data))
         temporary = disk.temporary_name(self._store.run)
         self._has_failed = True  # until the entry is durable: after a failure the state is unknown
         try:
             disk.write_new(temporary, text)
-            entry = self._place(temporary, text)
+            entry = self._place(temporary, text, recorded_ns)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
@@ -210,11 +211,11 @@ class FileWriter:
         self._has_failed = False
         return entry
 
-    def _place(self, temporary: Path, text: bytes) -> Entry:
-        """Rename a written entry to its final name."""
+    def _place(self, temporary: Path, text: bytes, recorded_ns: int) -> Entry:
+        """Rename a written entry to its final name, whose id is never older than its text."""
         view, journal = self._view, self._store.place.journal
         self._catch_up()
-        entry = codec.decode(view.position.seq + 1, self.new_id(), text)
+        entry = codec.decode(view.position.seq + 1, self.new_id(not_before_ns=recorded_ns), text)
         view.take(entry)
         disk.move(temporary, journal / file_name(entry.seq, entry.ulid))
         looked = folder_names.mark_of(journal)

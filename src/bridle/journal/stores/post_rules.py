@@ -10,6 +10,9 @@ from bridle.journal.format.state import State
 # Enough of a value to recognise it in a message.
 SHOWN_CHARACTERS = 200
 
+# Letters and symbols without ink: fillers of Hangul, the blanks of Braille, music and hieroglyphs.
+_BLANK_LETTERS = "\u115f\u1160\u3164\uffa0\u2800\U0001d159\U00013441\U00013442"
+
 
 def pending_effect(state: State, effect_id: str, *, key: str | None) -> Effect:
     """Return a pending effect; raise an EffectError for any other."""
@@ -45,8 +48,10 @@ def check_answer(effect: Effect, posted: Posted) -> None:
 
 
 def is_blank(text: str) -> bool:
-    """Return whether a text has no visible character: only spaces, also those without a width."""
-    return not any(letter.isprintable() and not letter.isspace() for letter in text)
+    """Return whether a text has no visible character: no letter, number, punctuation mark or symbol."""
+    from unicodedata import category  # a shared library, needed only for answers
+
+    return not any(category(letter)[0] in "LNPS" and letter not in _BLANK_LETTERS for letter in text)
 
 
 def check_unused(state: State, request: Request) -> None:

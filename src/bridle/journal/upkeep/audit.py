@@ -18,7 +18,7 @@ from bridle.journal.format.documents import ResultDocument, RunMetadata
 from bridle.journal.format.entries import OK, RESOLVED_ERROR, RUN_COMPLETED, RUN_CREATED, Data, Effect, Entry, text_of
 from bridle.journal.format.state import State, file_name
 from bridle.journal.format.ulid import next_ulid
-from bridle.journal.stores.effect_files import FILE_LIMIT_BYTES, blob_refs
+from bridle.journal.stores.effect_files import ADDED_INPUTS, FILE_LIMIT_BYTES, blob_refs
 from bridle.journal.stores.file_reader import ENTRY_LIMIT_BYTES, FileReader
 from bridle.journal.upkeep.audit_report import Finding, Report
 from bridle.journal.upkeep.check_caches import check_caches
@@ -120,6 +120,9 @@ class _Audit:
             if metadata is not None and created.text("runId") != (metadata.run_id or None):
                 self._wrong(layout.RUN_FILE, f"it is of the run {metadata.run_id}, but the journal is of another")
             self._document(created, "inputsRef", layout.INPUTS_DIGEST)
+            is_without = layout.INPUTS_DIGEST in created.data and created.text(layout.INPUTS_DIGEST) is None
+            if is_without and os.path.lexists(self._run / layout.INPUTS_FILE):
+                self._wrong(layout.INPUTS_FILE, ADDED_INPUTS)
         if ended is not None and ended.type == RUN_COMPLETED:
             self._document(ended, "outputRef", layout.OUTPUT_DIGEST)
 

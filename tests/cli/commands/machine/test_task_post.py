@@ -46,7 +46,9 @@ def test_anything_else_is_refused_before_anything_is_written(tmp_path: Path) -> 
     assert contents(run) == before
 
 
-@pytest.mark.parametrize("response", ["", " \n", "\u200b", "\ufeff \u2060"])
+@pytest.mark.parametrize(
+    "response", ["", " \n", "\u200b", "\ufeff \u2060", "\u2800", "\u3164\u115f", "\u034f\ufe0f", "\u0301"]
+)
 def test_an_empty_response_does_not_approve(tmp_path: Path, response: str) -> None:
     run, effect_id = waiting_run(tmp_path, kind="breakpoint")
     before = contents(run)

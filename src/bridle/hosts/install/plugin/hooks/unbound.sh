@@ -18,6 +18,19 @@ bridle_has_no_run() { # FILE: it does not exist, or is the file of a session wit
     return 1
 }
 
+bridle_has_marks() { # FOLDER: a session whose file is in it may be bound; the variable may name another session
+    [ ! -e "$1" ] && [ ! -L "$1" ] && return 1
+    [ -r "$1" ] && [ -x "$1" ] || return 0
+    for bridle_mark in "$1"/.*.bound; do
+        [ ! -e "$bridle_mark" ] && [ ! -L "$bridle_mark" ] || return 0
+    done
+    return 1
+}
+
+bridle_may_stop() { # FOLDER of session files: no session of it is bound
+    ! bridle_has_marks "$1" && bridle_has_no_run "$1/$bridle_id.md"
+}
+
 bridle_is_unbound() {
     bridle_id=${CLAUDE_CODE_SESSION_ID-}
     case $bridle_id in '' | *[!A-Za-z0-9_-]*) return 1 ;; esac
@@ -28,13 +41,13 @@ bridle_is_unbound() {
         [ ! -e "$bridle_record" ] && [ ! -L "$bridle_record" ] || return 1
     done
     if [ -n "${BABYSITTER_STATE_DIR-}" ]; then
-        bridle_has_no_run "$BABYSITTER_STATE_DIR/$bridle_id.md"
+        bridle_may_stop "$BABYSITTER_STATE_DIR"
         return
     fi
-    bridle_has_no_run @PLUGIN@/skills/babysit/state/"$bridle_id.md" || return 1
+    bridle_may_stop @PLUGIN@/skills/babysit/state || return 1
     for bridle_folder in "$PWD" "${CLAUDE_PROJECT_DIR:-$PWD}"; do
         while :; do
-            bridle_has_no_run "$bridle_folder/.a5c/state/$bridle_id.md" || return 1
+            bridle_may_stop "$bridle_folder/.a5c/state" || return 1
             [ -n "$bridle_folder" ] && [ "$bridle_folder" != "${bridle_folder%/*}" ] || break
             bridle_folder=${bridle_folder%/*}
         done
