@@ -51,6 +51,18 @@ WAYS = {
         "    done, _ = await asyncio.wait(futures)\n"
         "    return [found.result() for found in done] + [done.pop().result(), len(done), len(filling)]"
     ),
+    "wait for the first of plain futures": (
+        "futures = [asyncio.Future() for _ in range(6)]\n"
+        "    async def fill(number, coroutine):\n"
+        "        futures[number].set_result(await coroutine)\n"
+        "    filling = [asyncio.create_task(fill(*pair)) for pair in enumerate(named(ctx))]\n"
+        "    await asyncio.sleep(0)\n"
+        "    done, pending = await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)\n"
+        "    assert len([*done, *pending]) == len(filling), (done, pending)\n"
+        "    assert all(one.done() for one in done) and not any(one.done() for one in pending)\n"
+        "    await asyncio.wait(futures)\n"
+        "    return [done.pop().result(), len(done)]"
+    ),
     "wait for tasks": (
         "done, _ = await asyncio.wait({asyncio.create_task(coroutine) for coroutine in named(ctx)})\n"
         "    return [found.result() for found in done]"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from bridle.engine.iterate.compare import compare
+from bridle.engine.replay.recorded import Recording
+from bridle.engine.replay.turn_clock import TurnClock
 from bridle.errors import JournalBroken
 from bridle.journal.format import layout
 from bridle.journal.format.entries import OK, Posted
@@ -181,3 +184,13 @@ async def process(inputs, ctx):
     run.clock.move(seconds=1)
     assert run.iterate().output is True
     assert compare(run.run).differences == ()
+
+
+def test_after_two_sleeps_the_clock_is_not_before_the_end_of_either() -> None:
+    now = datetime(2026, 11, 15, 12, tzinfo=UTC)
+    clock = TurnClock(Recording(), lambda: now)
+    later, earlier = now + timedelta(hours=2), now + timedelta(hours=1)
+    clock.pass_moment(later)
+    clock.pass_moment(earlier)
+    assert clock.read()[0] == later
+    assert clock.read() == (later, None)
