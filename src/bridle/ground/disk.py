@@ -123,6 +123,38 @@ def make_private_folder(path: Path) -> Path:
     return path
 
 
+def make_own_folder(path: Path) -> Path:
+    """Create a folder below one that all users may write to, such as /tmp; refuse what another user placed there."""
+    check_owner(path)
+    make_private_folder(path)
+    check_owner(path)  # again: one could be placed before ours was created
+    return path
+
+
+def check_owner(path: Path) -> None:
+    """Raise DiskError if a folder of the path could be another user's: a link, a foreign or a shared one."""
+    folder = os.path.abspath(path)
+    while folder != os.path.dirname(folder):
+        above = os.path.dirname(folder)
+        try:
+            state, is_shared = os.lstat(folder), bool(os.stat(above).st_mode & stat.S_IWOTH)
+        except OSError:
+            is_shared = False  # it does not exist yet
+        if is_shared and (fault := _foreign(state)):
+            remedy = "Remove it, or set TMPDIR to a folder of your own."
+            raise DiskError(f"{folder} cannot be used: it {fault}", remedy=remedy)
+        folder = above
+
+
+def _foreign(state: os.stat_result) -> str | None:
+    if stat.S_ISLNK(state.st_mode):
+        return "is a symbolic link in a folder that all users may write to"
+    if state.st_uid not in (os.geteuid(), 0):
+        return "belongs to another user"
+    is_open = state.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not state.st_mode & stat.S_ISVTX
+    return "can be written by other users" if is_open else None
+
+
 def write_all(fd: int, data: bytes) -> None:
     """Write all bytes, in as many calls as it takes."""
     with _disk_errors(fd, "written"):

@@ -165,7 +165,7 @@ def test_in_plan_mode_tools_write_nothing(work: Path) -> None:
     assert asks("Write", {"file_path": "a"}, policy).reason == "Cannot write to a while in plan mode."
     assert isinstance(decide("Read", {"file_path": "a"}, policy), Allowed)
     assert isinstance(decide("Bash", {"command": "ls"}, policy), Allowed)
-    assert isinstance(decide("Bash", {"command": "make"}, policy), Allowed)
+    assert isinstance(decide("Bash", {"command": "make"}, policy), NeedsApproval)
     assert isinstance(decide("Bash", {"command": "touch a"}, policy), NeedsApproval)
 
 

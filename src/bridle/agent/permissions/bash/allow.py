@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from bridle.agent.permissions.bash.assignments import DECLARERS, is_harmless, is_own
-from bridle.agent.permissions.bash.changed_files import files_changed
-from bridle.agent.permissions.bash.git_commands import git_folders, is_bare_repository, runs_more
+from bridle.agent.permissions.bash.changed_files import files_changed, written_by_options
+from bridle.agent.permissions.bash.git_commands import git_command, git_folders, is_bare_repository, runs_more
 from bridle.agent.permissions.bash.parse import read_script
 from bridle.agent.permissions.bash.parsed_command import Command, FilesUsed, Script
 from bridle.agent.permissions.bash.read_only import files_read
 from bridle.agent.permissions.bash.reasons import Problem, ask, suggest
 from bridle.agent.permissions.bash.rule_patterns import Pattern, compile_rule, matches
 from bridle.agent.permissions.bash.words import Word, plain
-from bridle.agent.permissions.bash.wrappers import EVALUATORS, LIMIT_WRAPPERS, differs, is_carrier, unwrap
+from bridle.agent.permissions.bash.wrappers import EVALUATORS, LIMIT_WRAPPERS, basename, differs, is_carrier, unwrap
 from bridle.agent.permissions.rules import denial_messages
 from bridle.agent.permissions.rules.file_access import EDITING_MODES, may_change, may_read
 from bridle.agent.permissions.rules.policy import Allowed, NeedsApproval, Policy, Verdict
@@ -137,6 +137,8 @@ class _ProblemFinder:
             return True
         named, rest = words[: pattern.words_before_star], words[pattern.words_before_star :]
         program = words[0].value or ""
+        if not self._covers_writes(program, rest, words):
+            return False
         if program in EVALUATORS:
             return False
         if program in DECLARERS:
@@ -145,7 +147,7 @@ class _ProblemFinder:
                 not sign or is_harmless(name, plain(value)) or is_own(name, plain(value)) for name, sign, value in pairs
             )
         if program == "git":
-            return not runs_more((words[0], *rest))
+            return not runs_more((words[0], *git_command(named)[1:2], *rest))
         if program == "find":
             touches = files_read((words[0], *rest))
             return touches is not None and touches.objection is None
@@ -156,6 +158,16 @@ class _ProblemFinder:
             return len(named) > len(words) - len(inside.words)
         values = [word.value or "" for word in named[1:]]
         return any(value and not value.startswith("-") and not value[0].isdigit() for value in values)
+
+    def _covers_writes(self, program: str, rest: Sequence[Word], words: Sequence[Word]) -> bool:
+        """Return whether a rule that names a reading program also covers the files that its options write."""
+        written = written_by_options(basename(program), rest, words)
+        if written is None:
+            return True
+        if written.objection is not None or self._folders != [self._start]:
+            return False
+        paths = [path for word in written.writes for path in self._resolved(word)]
+        return all(path is not None and (path in STREAMS or may_change(path, self._policy)) for path in paths)
 
     def _no_rule(self, command: Command, text: str | None = None) -> Problem:
         return Problem(command.text, text, rules=(f"Bash({suggest(command.text)})",))

@@ -3,13 +3,51 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Final
 
 from bridle.agent.permissions.bash import read_only_table
 from bridle.agent.permissions.bash.command_options import Arguments, known_options, parse
 from bridle.agent.permissions.bash.parsed_command import FilesUsed
 from bridle.agent.permissions.bash.words import Word, plain
+
+# Options of programs that otherwise only read, whose value is a file that is written.
+_OUTPUT_OPTIONS: Final = {
+    "curl": "-o --output -D --dump-header -c --cookie-jar --trace --trace-ascii --stderr --etag-save --libcurl"
+    " --output-dir --hsts --alt-svc",
+    "git": "--output --output-directory",
+    "iconv": "-o --output",
+    "less": "-o -O --log-file --LOG-FILE",
+    "shuf": "-o --output",
+    "sort": "-o --output",
+    "tree": "-o",
+    "xmllint": "--output",
+}
+# Words with which such a program writes to places that its words do not name, or runs a program.
+_CODE_OF_AWK: Final = (
+    r"(?s:.*(?:print[^}]*>|(?<!\|)\|(?!\|)|system|getline|@load).*)|-[ifEl].*|--(?:file|include|exec|load).*"
+)
+_OTHER_WRITES: Final = {
+    "awk": _CODE_OF_AWK,
+    "curl": r"-(?!-)\w*[OJK].*|--remote-.*|--config.*",
+    "date": r"-(?!-)\w*s.*|--set.*",
+    "eslint": r"--fix.*",
+    "file": r"-(?!-)\w*C\w*|--compile",
+    "gawk": _CODE_OF_AWK,
+    "gofmt": r"--?w",
+    "mawk": _CODE_OF_AWK,
+    "prettier": r"-w|--write",
+    "rg": r"--pre.*|--hostname-bin.*",
+    "sort": r"--comp.*",
+    "yq": r"-(?!-)\w*i\w*|--inplace.*",
+}
+# Programs whose second name is a file that is written.
+_SECOND_IS_WRITTEN: Final = frozenset({"uniq", "xxd"})
+_GIT_WITH_SHORT_OUTPUT: Final = frozenset({"archive", "format-patch"})
+# The parts of a sed script that are patterns and texts, not commands.
+_SED_TEXTS = re.compile(r"s([^\w\s\\])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1|/(?:[^/\\\n]|\\.)*/", re.DOTALL)
+_SED_FILES_OR_PROGRAMS = re.compile(r"[wWrReF]")
 
 _SED_PRINT = re.compile(r"(?:(?:\d+|\$)(?:,(?:\d+|\$))?p)(?:;(?:\d+|\$)(?:,(?:\d+|\$))?p)*\Z")
 _SED_REPLACE = re.compile(
@@ -33,6 +71,50 @@ def files_changed(words: Sequence[Word]) -> FilesUsed | None:
     if not arguments.names:
         return None
     return _change(program, arguments)
+
+
+def written_by_options(program: str, rest: Sequence[Word], words: Sequence[Word]) -> FilesUsed | None:
+    """Return what a reading program writes by the options in `rest`, a part of its words; None if nothing.
+
+    With an objection it is not known which files.
+    """
+    values = [word.value or "" for word in rest]
+    if program == "sed":
+        return None if _only_prints(rest) else FilesUsed(objection="sed writes files")
+    other = _OTHER_WRITES.get(program)
+    if other is not None and any(re.fullmatch(other, value) for value in values):
+        return FilesUsed(objection=f"{program} writes files or runs a program with these options")
+    names = [word for word in rest if not (word.value or "-").startswith("-")]
+    if program in _SECOND_IS_WRITTEN and len(names) > 1:
+        return FilesUsed(writes=tuple(names[1:]))
+    signs = _OUTPUT_OPTIONS.get(program, "").split()
+    if program == "git" and _GIT_WITH_SHORT_OUTPUT & {word.value or "" for word in words}:
+        signs.append("-o")
+    written = tuple(_values_of(signs, rest))
+    return FilesUsed(writes=written) if written else None
+
+
+def _values_of(signs: Sequence[str], words: Sequence[Word]) -> Iterator[Word]:
+    """Yield the values of some options, also of abbreviations and in a word with other options."""
+    letters = "".join(sign[1] for sign in signs if not sign.startswith("--"))
+    short = re.compile(rf"-(?!-)[^{letters}]*[{letters}](.*)", re.DOTALL) if letters else None
+    for place, word in enumerate(words):
+        value = word.value or ""
+        name, sign, content = value.partition("=")
+        following = words[place + 1] if place + 1 < len(words) else Word("", None)
+        if name.startswith("--") and len(name) > 4 and any(each.startswith(name) for each in signs):
+            yield plain(content) if sign else following
+        elif short is not None and (found := short.fullmatch(value)):
+            yield plain(found[1]) if found[1] else following
+
+
+def _only_prints(words: Sequence[Word]) -> bool:
+    """Return whether a sed command certainly neither writes, nor reads files that its words do not name."""
+    arguments = parse(words, known_options("-n -E -r -s -u -z -e: --quiet --silent --expression= --regexp-extended"))
+    if arguments is None:
+        return False
+    scripts = _sed_scripts(words, arguments)
+    return bool(scripts) and not any(_SED_FILES_OR_PROGRAMS.search(_SED_TEXTS.sub("", text)) for text in scripts)
 
 
 def _change(program: str, arguments: Arguments) -> FilesUsed | None:

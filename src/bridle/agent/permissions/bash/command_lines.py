@@ -8,7 +8,7 @@ from typing import Final
 
 from bridle.agent.permissions.bash.git_commands import git_carried, git_command
 from bridle.agent.permissions.bash.parse import read_script
-from bridle.agent.permissions.bash.parsed_command import Command, Script
+from bridle.agent.permissions.bash.parsed_command import Command, Redirect, Script
 from bridle.agent.permissions.bash.words import Word, plain
 from bridle.agent.permissions.bash.wrappers import (
     NAMERS,
@@ -33,16 +33,18 @@ LIMIT_STARTS: Final = 200
 _SEPARATORS = re.compile(r"[;&|(){}`,\n\"'$<>\\]+")
 
 
-def command_lines(script: Script, text: str, home: str) -> Iterator[tuple[Word, ...]]:
-    """Yield every command line in a script, as written and normalized."""
-    return _CommandSplitter(home).of(script, text)
+def command_lines(
+    script: Script, text: str, home: str, redirects: list[Redirect] | None = None
+) -> Iterator[tuple[Word, ...]]:
+    """Yield every command line in a script, as written and normalized; add its redirections to the list."""
+    return _CommandSplitter(home, [] if redirects is None else redirects).of(script, text)
 
 
 class _CommandSplitter:
     """Splits commands, and the texts in them that are commands again, up to the limits."""
 
-    def __init__(self, home: str) -> None:
-        self._home = home
+    def __init__(self, home: str, redirects: list[Redirect]) -> None:
+        self._home, self._redirects = home, redirects
         self._texts_left = LIMIT_TEXTS
 
     def of(self, script: Script, text: str) -> Iterator[tuple[Word, ...]]:
@@ -56,6 +58,7 @@ class _CommandSplitter:
 
     def _command(self, command: Command) -> Iterator[tuple[Word, ...]]:
         words = command.words
+        self._redirects += command.redirects
         if command.assignments:
             known = [(name, value.value) for name, value in command.assignments if value is not None]
             yield (*(plain(f"{name}={value}") for name, value in known if value is not None), *words)

@@ -8,36 +8,41 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from bridle.agent.permissions.bash.allow import decide_parts
 from bridle.agent.permissions.bash.command_lines import command_lines
+from bridle.agent.permissions.bash.denied_files import guards_files, uses_denied_file
 from bridle.agent.permissions.bash.parse import read_script
-from bridle.agent.permissions.bash.parsed_command import Script
+from bridle.agent.permissions.bash.parsed_command import Redirect
 from bridle.agent.permissions.bash.rule_patterns import Pattern, compile_rule, could_match, matches
 from bridle.agent.permissions.bash.words import Word
 from bridle.agent.permissions.rules import denial_messages
-from bridle.agent.permissions.rules.file_access import WRITERS, denial
+from bridle.agent.permissions.rules.file_access import READERS
 from bridle.agent.permissions.rules.policy import Allowed, Denied, NeedsApproval, Policy, Verdict
-from bridle.agent.permissions.rules.rule_paths import glob_matches
 from bridle.agent.permissions.rules.syntax import Rule, names_tool
-from bridle.ground.real_path import resolve
-
-_FILE_RULES = frozenset({"Read", *WRITERS})
 
 
 def decide_command(command: object, policy: Policy) -> Verdict:
     """Decide whether a command may run."""
     if not isinstance(command, str):
         return NeedsApproval(denial_messages.ask_tool("Bash"), denial_messages.advise("Bash"))
+    if policy.mode == "plan":
+        # Only what certainly just reads: no rule allows a command, or a redirection, to write.
+        policy = msgspec.structs.replace(policy, allow=tuple(rule for rule in policy.allow if rule.tool in READERS))
     allowed = _whole(policy.allow, command)
     if policy.mode == "bypassPermissions":
         allowed = "mode bypassPermissions"
     denies, asks = _patterns(policy.deny), _patterns(policy.ask)
-    if allowed and not denies and not asks and not _guards_files(policy):
+    if allowed and not denies and not asks and not guards_files(policy):
         return Allowed(allowed)  # nothing could deny it, so it need not be parsed
     script = read_script(command, policy.home)
-    lines = list(dict.fromkeys(command_lines(script, command, policy.home)))
-    if _whole(policy.deny, command) or _any_matches(denies, lines) or _uses_denied_file(script, policy):
+    redirects: list[Redirect] = []
+    lines = list(dict.fromkeys(command_lines(script, command, policy.home, redirects)))
+    if _whole(policy.deny, command) or _any_matches(denies, lines):
         return Denied(denial_messages.denied_command(command))
+    if guards_files(policy) and uses_denied_file(lines, redirects, policy):
+        return Denied(denial_messages.denied_files(command))
     if _whole(policy.ask, command) or _any_matches(asks, lines):
         return NeedsApproval(denial_messages.ask_tool("Bash"), "A rule requires approval.", kind="rule")
     if policy.mode == "bypassPermissions":
@@ -67,43 +72,3 @@ def _whole(rules: Iterable[Rule], command: str) -> str | None:
 
 def _any_matches(patterns: Sequence[Pattern], lines: Sequence[tuple[Word, ...]]) -> bool:
     return any(matches(pattern, line) for pattern in patterns for line in lines)
-
-
-def _guards_files(policy: Policy) -> bool:
-    return any(rule.specifier is not None and rule.tool in _FILE_RULES for rule in policy.deny)
-
-
-def _uses_denied_file(script: Script, policy: Policy) -> bool:
-    """Return whether the command names a file that a rule denies."""
-    if not _guards_files(policy):
-        return False
-    folders = {policy.cwd, policy.shell_folder or policy.cwd}
-    for command in script.commands:
-        changed = [redirect.target for redirect in command.redirects if not redirect.is_read]
-        named = [] if command.words and command.words[0].value in ("echo", "printf") else list(command.words[1:])
-        read = [*named, *(redirect.target for redirect in command.redirects if redirect.is_read)]
-        for folder in folders:
-            if any(_is_denied(word, "Read", folder, policy) for word in read):
-                return True
-            if any(_is_denied(word, "Edit", folder, policy) for word in [*changed, *named]):
-                return True
-    return False
-
-
-def _is_denied(word: Word, tool: str, folder: str, policy: Policy) -> bool:
-    paths = (resolve(path, folder, policy.home) for path in _paths(word, folder))
-    return any(resolved is not None and denial(resolved, policy, tool=tool) for resolved in paths)
-
-
-def _paths(word: Word, folder: str) -> list[str]:
-    """Return the paths that a word may name: itself, the matches of its glob, the value of an option."""
-    value = word.value
-    if not value:
-        return []
-    if word.glob_at >= 0:
-        from fnmatch import fnmatchcase
-
-        paths = glob_matches(value, word.glob_at, folder) or []
-        return [path for path in paths if "[" in value or fnmatchcase(path, value)]
-    _, sign, content = value.partition("=")
-    return [value, content] if sign and content else [value]

@@ -88,6 +88,15 @@ def denied_command(command: str) -> str:
     return f"Permission to use Bash with command {command} has been denied."
 
 
+def denied_files(command: str) -> str:
+    """Return the message for a command that could show or change a file which a rule denies."""
+    return (
+        f"{denied_command(command)} It uses, or could show, a file that a rule denies. Leave such files out: name the"
+        " files or folders that you need, or exclude them: grep --exclude=NAME, rg -g '!NAME',"
+        " git ... -- . ':(exclude)NAME'."
+    )
+
+
 def denied_search(path: str) -> str:
     """Return the message for a rule that denies searching a path."""
     return f"Permission to read {path} has been denied."

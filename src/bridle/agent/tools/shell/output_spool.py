@@ -65,7 +65,7 @@ class OutputSpool:
         self._texts.clear()
         self._head, self._tail = text[: self._hold_characters], text[-self._tail_characters :]
         try:
-            disk.make_private_folder(self.path.parent)
+            disk.make_own_folder(self.path.parent)
             self._fd = disk.create_exclusive(self.path)
         except DiskError as error:
             self.fault = error.message
