@@ -20,7 +20,7 @@ from bridle.agent.permissions.bash.words import Word
 from bridle.agent.permissions.bash.wrappers import basename
 from bridle.agent.permissions.rules.file_access import WRITERS, denial
 from bridle.agent.permissions.rules.policy import Policy
-from bridle.agent.permissions.rules.rule_paths import glob_matches
+from bridle.agent.permissions.rules.rule_paths import glob_matches, is_inside, pattern_folder
 from bridle.ground.git_folder import repository_top
 from bridle.ground.git_index import tracked_names
 from bridle.ground.real_path import resolve
@@ -175,10 +175,14 @@ class _DeniedFiles:
 def denied_below(folder: str, policy: Policy) -> list[str] | None:
     """Return the files below a folder that a rule denies reading; None if there are too many entries."""
     found: list[str] = []
-    left, folders = _LIMIT_ENTRIES, [folder]
+    left, folders = _LIMIT_ENTRIES, _folders_to_look_in(folder, policy)
     while folders:
+        place = folders.pop()
         try:
-            entries = list(os.scandir(folders.pop()))
+            entries = list(os.scandir(place))
+        except NotADirectoryError:
+            found += [place] if denial(place, policy, tool="Read") else []
+            continue
         except OSError:
             continue  # what we cannot list, the command cannot read
         left -= len(entries)
@@ -190,6 +194,14 @@ def denied_below(folder: str, policy: Policy) -> list[str] | None:
             elif denial(entry.path, policy, tool="Read"):
                 found.append(entry.path)
     return found
+
+
+def _folders_to_look_in(folder: str, policy: Policy) -> list[str]:
+    """Return the folders, at or below the given one, where denied files can be."""
+    patterns = [rule.specifier for rule in policy.deny if rule.specifier is not None and rule.tool == "Read"]
+    bases = {pattern_folder(pattern, policy.cwd, policy.home) for pattern in patterns}
+    inside = {base for base in bases if is_inside(base, (folder,))}
+    return [folder] if any(is_inside(folder, (base,)) for base in bases) else sorted(inside)
 
 
 def _targets(words: Sequence[Word]) -> Iterator[Word]:

@@ -128,6 +128,19 @@ def matches(pattern: str, path: str, *, cwd: str, home: str) -> bool:
     return _compiled(rest).fullmatch(relative) is not None
 
 
+def pattern_folder(pattern: str, cwd: str, home: str) -> str:
+    """Return the deepest existing folder, or file, that has everything which a pattern of a file rule can match."""
+    base, rest = _anchor(pattern, cwd, home)
+    if "/" not in rest.rstrip("/"):
+        return base
+    for part in rest.strip("/").split("/"):
+        deeper = os.path.join(base, part)
+        if set("*?") & set(part) or not os.path.lexists(deeper):
+            break
+        base = deeper
+    return base
+
+
 def _anchor(pattern: str, cwd: str, home: str) -> tuple[str, str]:
     if pattern.startswith("//"):
         return "/", pattern[1:]
