@@ -108,7 +108,7 @@ def test_the_whole_is_reported_in_the_first_line_and_how_to_go_on_in_the_last(ro
     assert rough.done.stdout.splitlines()[0] == "! PLAN.md: 5 of 10 tasks verified (needs you)"
     assert rough.ways() == [
         "branch BRANCH (5 commits)",
-        "review git log --stat -n 5 BRANCH",
+        "review git log --stat main..BRANCH",
         "merge git checkout main && git merge BRANCH",
         "undo git checkout main && git branch -D BRANCH",
         "resume bridle resume ID",

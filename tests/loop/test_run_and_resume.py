@@ -291,7 +291,7 @@ def test_the_driver_reports_the_receipt_that_a_replay_of_the_journal_returns(tmp
     async def drive() -> RunEnd:
         plan, settings, environment = read_plan("PLAN.md", here.folder, Settings()), Settings(), here.environment()
         request = await check_start(here.folder, plan, settings, environment)
-        run = await create(request, here.folder / ".a5c/runs", environment)
+        run = create(request, here.folder / ".a5c/runs")
         return await drive_loop_run(run, environment, lambda _line: None, on_receipt=receipts.append)
 
     end = asyncio.run(drive())

@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bridle.errors import DiskError
+from bridle.errors import DiskError, UsageError
 from bridle.ground import disk
 from bridle.ground.git_folder import git_folder
 from bridle.workspace.git import Git
@@ -23,9 +24,11 @@ UNFINISHED_OPERATIONS = {
     "MERGE_HEAD": "merge",
     "CHERRY_PICK_HEAD": "cherry-pick",
     "REVERT_HEAD": "revert",
+    "BISECT_LOG": "bisect",
+    "sequencer": "cherry-pick",  # of several commits; or of several reverts, by its first line
 }
 # Other files of such operations: the next commit would use their messages and parents.
-_THEIR_FILES = ("MERGE_MSG", "MERGE_MODE", "MERGE_RR", "SQUASH_MSG", "AUTO_MERGE", "REBASE_HEAD", "sequencer")
+_THEIR_FILES = ("MERGE_MSG", "MERGE_MODE", "MERGE_RR", "SQUASH_MSG", "AUTO_MERGE", "REBASE_HEAD")
 _HEAD = re.compile(rb"(?:ref: refs/\S+|[0-9a-f]{40}(?:[0-9a-f]{24})?)\s*\Z")
 # HEAD and the `.git` file of a worktree are one line each.
 _LINE_LIMIT_BYTES = 64 * 1024
@@ -65,9 +68,47 @@ class Leftovers:
         return any((self.operations, self.conflicts, self.marked, self.replaced))
 
 
-def find_unfinished_operation(own: Path) -> str | None:
-    """Return the name of an operation that is not finished, from the git folder of the working copy."""
-    return next((name for file, name in UNFINISHED_OPERATIONS.items() if (own / file).exists()), None)
+def unfinished_operations(own: Path) -> dict[str, Path]:
+    """Return the operations that are not finished in the working copy of this git folder, each with its file."""
+    found: dict[str, Path] = {}
+    for file in UNFINISHED_OPERATIONS:
+        if os.path.lexists(own / file):
+            found.setdefault(_operation(own, file), own / file)
+    if "rebase" in found:
+        found.pop("cherry-pick", None)  # a step of the rebase
+    return found
+
+
+def _operation(own: Path, file: str) -> str:
+    """Return the operation that git notes by this file."""
+    if file == "rebase-apply" and (own / file / "applying").exists():
+        return "am"
+    if file == "sequencer" and (_content(own / file / "todo", _TEXT_LIMIT_BYTES) or b"").startswith(b"revert"):
+        return "revert"
+    return UNFINISHED_OPERATIONS[file]
+
+
+def refusal(operation: str, folder: Path, then: str) -> UsageError:
+    """Return the error for an operation that the user has not finished; `then`: what to do after it has ended."""
+    finish = f"resolve the conflicts, `git add` the files, git {operation} --continue"
+    ways = f"Finish it ({finish}) or abort it (git {operation} --abort)"
+    return UsageError(
+        f"{'an' if operation == 'am' else 'a'} {operation} is in progress in {folder}",
+        remedy=f"{'End it (git bisect reset)' if operation == 'bisect' else ways}{then}",
+    )
+
+
+def conflict_refusal(names: Sequence[str], folder: Path, then: str) -> UsageError:
+    """Return the error for files in conflict without an operation, as after a `git stash pop`."""
+    return UsageError(
+        f"files are in conflict in {folder}: {', '.join(names)}",
+        remedy=f"Resolve the conflicts and `git add` the files{then}",
+    )
+
+
+async def conflicts(git: Git) -> list[str]:
+    """Return the files that are in conflict in the index."""
+    return list(dict.fromkeys(await git.names("diff", "--name-only", "--diff-filter=U", "-z")))
 
 
 def read_state(folder: Path) -> GitState:
@@ -136,18 +177,17 @@ def _restore_pointer(folder: Path, before: GitState) -> list[str]:
 
 async def _end_operations(git: Git, own: Path, files: frozenset[str]) -> list[str]:
     """End operations and leave their files; git keeps the stash of a rebase or merge with --autostash."""
-    names = dict.fromkeys(name for file, name in UNFINISHED_OPERATIONS.items() if file in files)
-    if "rebase-apply" in files and (own / "rebase-apply" / "applying").exists():
-        names = {"am": None, **{name: None for name in names if name != "rebase"}}
+    names = [name for name, path in unfinished_operations(own).items() if path.name in files]
     for name in names:
-        await git.run(name, "--quit", accepts=tuple(range(256)))
+        words = ("reset", "HEAD") if name == "bisect" else ("--quit",)
+        await git.run(name, *words, accepts=tuple(range(256)))
     for file in files:
         path = own / file
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
-    return list(names)
+    return names
 
 
 async def _entries(git: Git, variables: dict[str, str] | None = None) -> list[tuple[str, str]] | None:

@@ -25,13 +25,18 @@ async def merged_tree(git: Git, ours: str, theirs: str) -> str | Conflicts:
     return _conflicts(rest) if code == 1 else tree
 
 
-async def carry(git: Git, tree: str, before: str, after: str) -> str:
-    """Return a tree with the changes between two other trees; where they conflict, with whole files of the last."""
+async def merge_changes(git: Git, tree: str, before: str, after: str) -> str | Conflicts:
+    """Return a tree with the changes between two other trees."""
     if before == after or tree == before:
         return after if tree == before else tree
     base = await snapshot.commit_tree(git, before, [], "the base of a merge")
     sides = [await snapshot.commit_tree(git, side, [base], "one side of a merge") for side in (tree, after)]
-    merged = await merged_tree(git, *sides)
+    return await merged_tree(git, *sides)
+
+
+async def carry(git: Git, tree: str, before: str, after: str) -> str:
+    """Return a tree with the changes between two other trees; where they conflict, with whole files of the last."""
+    merged = await merge_changes(git, tree, before, after)
     return (
         await overlay(git, tree, after, await snapshot.changes(git, before, after))
         if isinstance(merged, Conflicts)

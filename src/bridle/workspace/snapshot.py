@@ -193,9 +193,10 @@ async def _write_tree(git: Git, variables: Mapping[str, str]) -> str:
     try:
         return await git.text("write-tree", variables=variables)
     except GitError as error:
-        if not await git.names("diff", "--name-only", "--diff-filter=U", "-z"):
+        unmerged = list(dict.fromkeys(await git.names("diff", "--name-only", "--diff-filter=U", "-z")))
+        if not unmerged:
             raise
         raise GitError(
-            f"{git.folder} has an unfinished merge or rebase with conflicts",
-            remedy="Finish it (git merge --continue) or abort it (git merge --abort).",
+            f"files of {git.folder} are in conflict: {', '.join(unmerged)}",
+            remedy="Resolve the conflicts and `git add` the files, or abort the merge (git merge --abort).",
         ) from error

@@ -21,6 +21,7 @@ from bridle.ground.threads import in_thread
 from bridle.journal.format import layout
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.find_run import runs_folder
+from bridle.loop.control.branch_facts import with_branch_facts
 from bridle.loop.control.current_state import read_receipt
 from bridle.loop.control.runs import RunEnd, RunRequest, RunStatus, check_place, create, drive_loop_run
 from bridle.loop.plan.tick_boxes import tick
@@ -63,7 +64,7 @@ async def create_run(
         say(line)
     if not settings.uses_worktrees:
         check_unlocked(request.repository)
-    run = await create(request, _runs_of(request.repository, environment), environment)
+    run = create(request, _runs_of(request.repository, environment))
     say(f"run {run.name}: {tasks} {'task' if tasks == 1 else 'tasks'}; {settings.limits.describe()}")
     if settings.uses_worktrees:
         at_once = f", {settings.parallel} tasks at once" if settings.parallel > 1 else ""
@@ -139,7 +140,7 @@ async def drive_to_receipt(
     if end is None:
         receipt = await in_thread(lambda: read_receipt(run), name="reading the receipt")
         end = RunEnd(receipt, RunStatus.INTERRUPTED, "interrupted; nothing is lost")
-    receipt = end.receipt
+    receipt = await with_branch_facts(end.receipt, run, variables)
     if as_json and end.reason:
         say(end.reason)  # the document has no field for it
     print_receipt(

@@ -47,7 +47,7 @@ class CheckedTree:
     files: str
     """The tree of all files that are not ignored."""
     work: str
-    """The tree without the user's untracked files: that of a commit of the work."""
+    """The tree without the user's untracked and local files: that of a commit of the work."""
     changed: list[str] = field(default_factory=list)
     """Files that the checks changed and that were reverted; set when they have ended."""
 
@@ -62,11 +62,12 @@ class StagedWork:
 
 
 async def work_tree(context: RunContext, *, is_known: bool = False) -> str:
-    """Return the tree of the work: all files that are not ignored, except the user's untracked files.
+    """Return the tree of the work: all files that are not ignored, without what only the user has.
 
     `is_known`: the files are as at the last look.
     """
-    return await baseline.tree_without(context, _untracked(context), is_known=is_known)
+    files = await snapshot.tree_of_all(context.git, as_committed=True, is_known=is_known)
+    return await baseline.work_in(context, files)
 
 
 async def stage_work(context: RunContext, *, is_known: bool = False) -> StagedWork:
@@ -98,7 +99,7 @@ async def fixed_tree(context: RunContext, *, is_known: bool = False) -> AsyncIte
         if await _revert_interrupted(context, stem):
             is_known = False
         files = await snapshot.tree_of_all(context.git, as_committed=True, is_known=is_known)
-        checked = CheckedTree(files, await partial_tree.tree_without(context.git, files, _untracked(context)))
+        checked = CheckedTree(files, await baseline.work_in(context, files))
         head, state = _read_head(context), git_leftovers.read_state(context.folder)
         disk.write_json_atomic(stem.with_suffix(".json"), {"files": files, "head": head})
         yield checked

@@ -26,7 +26,7 @@ from bridle.loop import effects
 from bridle.loop.control import current_state, time_used
 from bridle.loop.control.driver_time_file import read_driver_times, write_driver_time
 from bridle.loop.control.pauses import deliver_user_messages, pending_pause
-from bridle.loop.performers import lost_commits, shared_budget, user_changes
+from bridle.loop.performers import lost_commits, shared_budget, uncommitted_changes, user_changes
 from bridle.loop.performers.earlier_attempts import interrupted_work
 from bridle.loop.performers.engine_adapter import performers
 from bridle.loop.performers.user_changes import Delivery
@@ -42,9 +42,8 @@ from bridle.loop.working_copy import left_state, stale_git_locks
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext, run_context, with_direnv
 from bridle.loop.working_copy.run_worktrees import in_worktree, is_complete, worktree_folder
-from bridle.workspace import snapshot, worktree
+from bridle.workspace import git_leftovers, worktree
 from bridle.workspace.git import Git
-from bridle.workspace.git_leftovers import find_unfinished_operation
 
 # An executable check of the repository itself, which runs with the guard.
 OWN_CHECK = ".ralph/check"
@@ -71,6 +70,8 @@ _PAUSED = {
     effects.WHY_BUDGET: RunStatus.LIMIT_REACHED,
     effects.WHY_UNUSABLE: RunStatus.AGENT_UNUSABLE,
 }
+# How `git status` marks files in conflict.
+_UNMERGED = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
 
 
 @dataclass(frozen=True)
@@ -100,16 +101,19 @@ async def check_start(cwd: Path, plan: Plan, settings: Settings, environment: Ma
     git = Git(cwd, environment)
     top = await git.top()
     git = Git(top, environment)
-    _refuse_unfinished_git_operation(await git.git_path("."))
+    for operation in git_leftovers.unfinished_operations(await git.git_path(".")):
+        raise git_leftovers.refusal(operation, top, " first.")  # a checkout of another branch would break it
     base = await git.head()
     if base is None:
         raise UsageError(f"{top} has no commit yet", remedy="Make one first: git add -A && git commit -m start")
-    changed = await git.names("status", "--porcelain", "-z", "--untracked-files=no")
+    changed = await git.names("status", "--porcelain", "-z", "--untracked-files=no", "--no-renames")
+    if unmerged := [name[3:] for name in changed if name[:2] in _UNMERGED]:
+        raise git_leftovers.conflict_refusal(unmerged, top, " first.")
     if changed and not settings.allow_dirty:
         names = ", ".join(name[3:] for name in changed[:5])
         raise UsageError(
             f"{top} has uncommitted changes: {names}",
-            remedy="Commit or stash them, or use --allow-dirty, which takes a snapshot of them first.",
+            remedy="Commit or stash them, or use --allow-dirty, which puts them aside while the run works.",
         )
     own_check = top / OWN_CHECK
     if own_check.is_file() and os.access(own_check, os.X_OK):
@@ -117,22 +121,9 @@ async def check_start(cwd: Path, plan: Plan, settings: Settings, environment: Ma
     return RunRequest(top, plan, settings, base, await git.branch())
 
 
-def _refuse_unfinished_git_operation(git_folder: Path) -> None:
-    """Raise UsageError during a rebase or merge, which a checkout of another branch would break."""
-    operation = find_unfinished_operation(git_folder)
-    if operation is not None:
-        raise UsageError(
-            f"a {operation} is in progress in this repository",
-            remedy=f"Finish it (git {operation} --continue) or abort it (git {operation} --abort) first.",
-        )
-
-
-async def create(request: RunRequest, runs: Path, environment: Mapping[str, str]) -> Path:
+def create(request: RunRequest, runs: Path) -> Path:
     """Create the run with a frozen copy of its plan and settings; return its folder."""
     run_id = ids.new_id()
-    git = Git(request.repository, environment)
-    if request.settings.allow_dirty:
-        await snapshot.take(git, name=f"{run_id.lower()}-start", why="what was there before the run")
     inputs = RunInputs(
         run=run_id,
         repository=str(request.repository),
@@ -242,10 +233,14 @@ def _own_copy(context: RunContext) -> RunContext | None:
 
 
 async def _leave(copy: RunContext, store: FileStore) -> None:
-    """Record the working copy; one that git cannot record counts as left by a killed driver."""
-    if store.position().end is None:
-        with suppress(GitError, DiskError):
+    """Record the working copy, and restore what the user had not committed.
+
+    One that git cannot record counts as left by a killed driver.
+    """
+    with suppress(GitError, DiskError):
+        if store.position().end is None:
             await left_state.record(copy, store)
+        await uncommitted_changes.restore(copy)
 
 
 def check_place(inputs: RunInputs, run: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from bridle.errors import GitError
 from bridle.loop.effect_results import FileReport
 from bridle.loop.performers import branch
-from bridle.loop.protection import git_metadata
+from bridle.loop.protection import git_metadata, untracked_files
 from bridle.loop.protection.git_metadata import GitMetadata
 from bridle.loop.protection.repairs import OUR_FOLDERS
 from bridle.loop.working_copy import stale_git_locks
@@ -44,6 +44,7 @@ async def restore(
     try:
         left = await _restore_git(context, before, git_before, state_before)
         after = await snapshot.take(context.git, name=f"{before.name}-after", why="after an iteration", since=before)
+        after = await untracked_files.add_hidden(context, after) if after.name != before.name else after
     except GitError as error:
         return LeftByAgent(fault=f"git cannot be used after it: {error.message}")
     return replace(left, after=after)

@@ -11,7 +11,7 @@ from bridle.loop.checks.fixed_tree import stage_work
 from bridle.loop.checks.setup_commands import ensure_setup
 from bridle.loop.effect_results import CommitResult, PrepareResult, RollbackResult
 from bridle.loop.effects import CommitArgs, MergeArgs, PrepareArgs, RollbackArgs
-from bridle.loop.performers import pre_hooks
+from bridle.loop.performers import pre_hooks, uncommitted_changes
 from bridle.loop.process.task_state import Verdict
 from bridle.loop.protection import baseline, untracked_files
 from bridle.loop.protection.newly_ignored import is_generated
@@ -38,6 +38,7 @@ async def prepare(_args: PrepareArgs, context: RunContext) -> PrepareResult:
     """Check out the run's branch, create it where needed, and record the baseline."""
     exclude_from_git(context.progress_folder, runs=context.run_folder.parent)
     git, branch = context.git, run_branch(context.run)
+    await uncommitted_changes.put_aside(context)
     if await git.branch() != branch:
         exists = await git.object(f"refs/heads/{branch}") is not None
         if not exists:
@@ -73,8 +74,15 @@ async def return_to_branch(context: RunContext) -> None:
             remedy="Start a new run, or restore the branch from its last commit, which `bridle status` shows: "
             f"git branch {branch} COMMIT",
         )
-    detached = await git.head() if there is None else None
+    head = await git.head()
+    detached = head if there is None else None
     if not await _check_out(git, branch):
+        if head is None:
+            raise UsageError(
+                f"{there} is checked out, a branch without a commit, and its files prevent a checkout of {branch}",
+                remedy=f"Commit them there, or continue with them on the run's branch: git symbolic-ref HEAD "
+                f"refs/heads/{branch}. Then run: bridle resume {context.run}",
+            )
         raise UsageError(
             f"{there or 'no branch'} is checked out, and uncommitted changes prevent a checkout of the run's branch "
             f"{branch}",

@@ -53,7 +53,7 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
     versions = await _versions(context, start, last, before)
     conftests = await _conftests(context, start)
     wanted = await repairs(context, start, versions, may_edit, conftests)
-    found = await untracked_files.find_lost(context, start.untracked, before, may_edit)
+    found = await untracked_files.find_lost(context, start, before, may_edit)
     mine = [Repair(name, untracked_files.DELETED, None) for name in found.names()] if found is not None else []
     undone = _noted(context, args, [*wanted, *mine])
     apply(context, wanted)

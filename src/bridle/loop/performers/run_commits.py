@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 
+from bridle.errors import UsageError
+from bridle.ground import disk
 from bridle.loop.performers.branch import RUN, TASK
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.working_copy.refs import run_branch
@@ -16,6 +19,11 @@ from bridle.workspace.lost_objects import is_readable
 
 # Commits that are listed for the user.
 SHOWN = 5
+# Author and time of a commit: git keeps them when it rewrites one.
+_AUTHOR = "%an <%ae> %ad"
+# Files by which a squashed commit is searched; a command line has room for them.
+_PATHS = 500
+_REFLOG_LIMIT_BYTES = 16 * 1024 * 1024
 
 
 async def find_tip(context: RunContext, known: str, *, was_working: bool, ended_at: float | None) -> str | None:
@@ -54,21 +62,82 @@ async def changed_files(context: RunContext, known: str, tip: str) -> list[str]:
 
 
 async def locate(context: RunContext, receipt: Receipt, *, known: str, tip: str) -> tuple[dict[str, str], list[str]]:
-    """Return the new ids of tasks' commits that were rewritten, by title, and the titles of those that are gone."""
+    """Return the new ids of tasks' commits that were rewritten, by title, and the titles of those that are gone.
+
+    A rewritten commit has the trailers of the task, or its author and time (after a new message), or files that are
+    as they were (after a squash).
+    """
     git = context.git
     done = {task.title: task.commit for task in receipt.tasks if task.commit is not None}
     if not done or await is_ancestor(git, known, tip):
         return {}, []
-    lost = [title for title, commit in done.items() if not await is_ancestor(git, commit, tip)]
+    lost = {title: commit for title, commit in done.items() if not await is_ancestor(git, commit, tip)}
     listed = await list_commits(git, context.base) if lost else []
     by_title = {info.trailers.get(TASK): info.commit for info in listed if info.trailers.get(RUN) == context.run}
-    if await git.object(f"{known}^{{commit}}") is not None:  # squashed: the files of all tasks are in one commit
-        text = await git.text("log", "--format=%T %H", f"{context.base}..{tip}")
-        trees = dict(line.split() for line in text.splitlines())
-        squashed = trees.get(await git.tree_of(known))
-        by_title = {**dict.fromkeys(lost, squashed), **by_title} if squashed is not None else by_title
     commits = {title: found for title in lost if (found := by_title.get(_masked(context, title))) is not None}
+    authors = {title: await _author(git, commit) for title, commit in lost.items() if title not in commits}
+    by_author = await _by_author(context, tip, without=by_title.values()) if authors else {}
+    for title, author in authors.items():
+        if (same := by_author.get(author)) is not None and list(authors.values()).count(author) == 1:
+            commits[title] = same
+        elif (squashed := await _with_same_files(context, lost[title], known, tip)) is not None:
+            commits[title] = squashed
     return commits, [title for title in lost if title not in commits]
+
+
+async def _by_author(context: RunContext, tip: str, without: Collection[str]) -> dict[str, str]:
+    """Return the run's other commits by author and time; those with the same ones are left out."""
+    text = await context.git.text("log", f"--format=%H {_AUTHOR}", "--date=raw", f"{context.base}..{tip}")
+    authors = [line.partition(" ")[::2] for line in text.splitlines()]
+    counts = Counter(author for _commit, author in authors)
+    return {author: commit for commit, author in authors if counts[author] == 1 and commit not in without}
+
+
+async def _author(git: Git, commit: str) -> str:
+    """Return author and time of a commit; empty where git has lost it."""
+    code, text = await git.run("log", "-1", f"--format={_AUTHOR}", "--date=raw", commit, accepts=(0, 128))
+    return text.strip() if code == 0 else ""
+
+
+async def _with_same_files(context: RunContext, commit: str, known: str, tip: str) -> str | None:
+    """Return the newest commit of the files that a commit changed, if all of them are as they were."""
+    git = context.git
+    if any([await git.object(f"{name}^{{commit}}") is None for name in (commit, f"{commit}^", known)]):
+        return None
+    changed = await snapshot.changes(git, f"{commit}^", commit)
+    if not changed or set(changed).intersection(await snapshot.changes(git, known, tip)):
+        return None
+    paths = [f":(top,literal){name}" for name in changed[:_PATHS]]
+    return (await git.text("log", "-1", "--format=%H", f"{context.base}..{tip}", "--", *paths)).strip() or None
+
+
+async def restore_branch(context: RunContext, known: str) -> None:
+    """Make the run's branch again where the user has renamed it; raise UsageError where it is gone."""
+    git, branch = context.git, run_branch(context.run)
+    if await git.object(f"refs/heads/{branch}") is not None:
+        return
+    renamed = await _renamed_to(git, branch)
+    if renamed is None:
+        raise UsageError(
+            f"the branch {branch} of this run does not exist any more",
+            remedy=f"Make it again at the last commit of the run: git branch {branch} {known}. "
+            f"Then run: bridle resume {context.run}",
+        )
+    commit = await git.text("rev-parse", f"refs/heads/{renamed}")
+    await git.run("update-ref", "-m", f"bridle: {renamed} was {branch}", f"refs/heads/{branch}", commit.strip())
+    context.say(f"{branch} was renamed to {renamed}, which stays; the run continues on {branch}, made again from it")
+
+
+async def _renamed_to(git: Git, branch: str) -> str | None:
+    """Return the name that the user has given to a branch, from the reflogs."""
+    top = await git.common_folder() / "logs/refs/heads"
+    note = f"Branch: renamed refs/heads/{branch} to refs/heads/".encode()
+    for path in sorted(top.rglob("*")):
+        if path.is_file() and note in (disk.read_part(path, _REFLOG_LIMIT_BYTES) or b""):
+            name = path.relative_to(top).as_posix()
+            if await git.object(f"refs/heads/{name}") is not None:
+                return name
+    return None
 
 
 async def find_lost(context: RunContext, receipt: Receipt, gone: Sequence[str]) -> list[str]:

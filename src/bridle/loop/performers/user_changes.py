@@ -17,31 +17,29 @@ from typing import Any
 
 import msgspec
 
-from bridle.errors import UsageError
 from bridle.journal.stores.store import Store
 from bridle.loop import effects, user_messages
 from bridle.loop.checks import fixed_tree
 from bridle.loop.effect_results import Result, UserChanges
 from bridle.loop.effects import Arguments
-from bridle.loop.performers import lost_commits, run_commits
+from bridle.loop.performers import lost_commits, run_commits, uncommitted_changes
 from bridle.loop.performers.branch import return_to_branch
+from bridle.loop.performers.found_lines import FoundFiles, describe_files
 from bridle.loop.performers.lost_commits import Loss
 from bridle.loop.performers.work import snapshot_name
 from bridle.loop.plan.tick_boxes import tick_text
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED
 from bridle.loop.protection import baseline
-from bridle.loop.protection.protected_parts import Protected
 from bridle.loop.working_copy import left_state
+from bridle.loop.working_copy.left_state import LeftState
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import snapshot
+from bridle.workspace import git_leftovers, snapshot
 from bridle.workspace.merge import carry, overlay
 from bridle.workspace.snapshot import Snapshot
 
 FOUND = "BRIDLE_LOOP_FOUND"
-# Names in one line for the user.
-SHOWN = 10
 
 
 @dataclass
@@ -74,13 +72,16 @@ class _State:
     """A working copy before and after the user's changes."""
 
     now: Snapshot
+    was: Snapshot | None
+    """As the last driver left it; None where it was killed."""
     before: str
     """The tree without the user's changes."""
     known_tip: str
     tip: str
-    notes: list[UserChanges]
     paths: list[str]
     """The files that the user changed, committed or not."""
+    untracked: list[str]
+    """The files that the user removed from git, and not from the folder."""
     loss: Loss | None = None
     """The commits that git has lost."""
 
@@ -94,23 +95,31 @@ async def adopt(context: RunContext, store: Store, receipt: Receipt, *, ended_at
     """Find and adopt what the user changed since the last driver, whose agents ended at that time."""
     left = left_state.find(context.run_folder, store)
     # Before anything is checked out: a rebase leaves no branch checked out.
-    _refuse_unfinished(context, left.operations if left is not None else None, ended_at)
+    await _refuse_unfinished(context, left, ended_at)
+    await uncommitted_changes.put_aside_again(context)
     notes = _notes(store)
+    known_tip = _known_tip(receipt, notes)
     loss = await lost_commits.find(context, receipt, [note.tip for note in notes])
+    await run_commits.restore_branch(context, known_tip)
     if loss is not None:
-        loss = await _go_back(context, store, receipt, loss, len(notes) + 1, ended_at=ended_at)
+        loss = await _go_back(context, store, receipt, loss, len(notes) + 1, left=left, ended_at=ended_at)
+        left = left_state.find(context.run_folder, store)
     await return_to_branch(context)
     context = replace(context, changes_adopted=len(notes))
     undelivered = notes[-1] if notes and notes[-1].number > receipt.changes_known else None
-    state = await _find(context, store, receipt, notes, ended_at=ended_at, loss=loss)
+    state = await _find(context, store, receipt, known_tip, left, number=len(notes) + 1, ended_at=ended_at, loss=loss)
     if state is None:
         return Delivery(undelivered)
-    new_untracked = await _new_untracked(context, state.before)
+    new_untracked = await _new_untracked(context, state)
     await _carry_snapshots(context, store, receipt, state)
     await fixed_tree.carry_changes(context, state.paths)
     commits, gone = await run_commits.locate(context, receipt, known=state.known_tip, tip=state.tip)
-    protected = (await baseline.adopt(context, state.paths, new_untracked, state.tip)).protected
-    lines = await _describe(context, state, new_untracked, protected)
+    start = await baseline.adopt(context, state.paths, new_untracked, state.tip, with_new_marks=state.was is not None)
+    lines = []
+    if loss is None and state.tip != state.known_tip:
+        lines.append(await run_commits.describe_move(context, run_branch(context.run), state.known_tip, state.tip))
+    files = FoundFiles(state.before, state.now.tree, state.tip, state.paths, new_untracked, state.untracked)
+    lines += await describe_files(context, files, start)
     lines += [f"the commit of {title!r} is {commit[:12]} now" for title, commit in commits.items()]
     lost = gone if loss is not None else await run_commits.find_lost(context, receipt, gone)
     lines += [f"the commit of {title!r} is not on the branch any more" for title in gone if title not in lost]
@@ -139,22 +148,29 @@ def _notes(store: Store) -> list[UserChanges]:
     return [msgspec.convert(entry.data, UserChanges) for entry in store.state().notes if entry.type == FOUND]
 
 
+def _known_tip(receipt: Receipt, notes: Sequence[UserChanges]) -> str:
+    """Return the newest commit that the run knows, with those that its process does not know yet."""
+    tip = receipt.tip
+    for note in notes:
+        tip = note.tip if note.before == tip else tip
+    return tip
+
+
 async def _find(
     context: RunContext,
     store: Store,
     receipt: Receipt,
-    notes: Sequence[UserChanges],
+    known_tip: str,
+    left: LeftState | None,
     *,
+    number: int,
     ended_at: float | None,
     loss: Loss | None,
 ) -> _State | None:
     """Return the user's changes; None where there are none."""
-    git, left = context.git, left_state.find(context.run_folder, store)
-    known_tip = receipt.tip
-    for note in notes:  # those that the process does not know yet
-        known_tip = note.tip if note.before == known_tip else known_tip
+    git = context.git
     was = await snapshot.find(git, left.snapshot) if left is not None else None
-    name = f"{context.run.lower()}-found-{len(notes) + 1}"
+    name = f"{context.run.lower()}-found-{number}"
     now = await snapshot.take(git, name=name, why="when a driver began", since=was)
     if was is not None:
         before, tip = was.tree, now.head if now.head != was.head else known_tip
@@ -165,22 +181,39 @@ async def _find(
     paths = await snapshot.changes(git, before, now.tree) if before != now.tree else []
     if (plan := baseline.plan_path(context)) in paths and await _is_ticked(context, receipt, before, str(plan)):
         paths.remove(str(plan))
+    untracked = await _removed_from_git(context, was, now) if was is not None else []
     if tip != known_tip:
         committed = await run_commits.changed_files(context, known_tip, tip)
         paths = list(dict.fromkeys([*paths, *committed]))
-    if not paths and tip == known_tip and loss is None:
+    if not paths and not untracked and tip == known_tip and loss is None:
         if now.name == name:
             await snapshot.drop(git, now)
         return None
-    return _State(now, before, known_tip, tip, list(notes), paths, loss)
+    return _State(now, was, before, known_tip, tip, list(dict.fromkeys([*paths, *untracked])), untracked, loss)
+
+
+async def _removed_from_git(context: RunContext, was: Snapshot, now: Snapshot) -> list[str]:
+    """Return the files that the user removed from the index or in a commit, and that are still there."""
+    if was.index_tree == now.index_tree:
+        return []
+    removed = await context.git.names(
+        "diff", "--name-only", "--no-renames", "--diff-filter=D", "-z", was.index_tree, now.index_tree
+    )
+    return [name for name in removed if os.path.lexists(context.folder / name)]
 
 
 async def _go_back(
-    context: RunContext, store: Store, receipt: Receipt, loss: Loss, number: int, *, ended_at: float | None
+    context: RunContext,
+    store: Store,
+    receipt: Receipt,
+    loss: Loss,
+    number: int,
+    *,
+    left: LeftState | None,
+    ended_at: float | None,
 ) -> Loss:
     """Go back to the newest complete commit of the run; what the user changed since the last driver stays."""
-    git, left = context.git, left_state.find(context.run_folder, store)
-    _refuse_unfinished(context, left.operations if left is not None else None, ended_at)
+    git = context.git
     await lost_commits.move_branch(context, loss)
     await return_to_branch(context)
     saved = await lost_commits.save_files(context, loss, number)
@@ -206,16 +239,20 @@ async def _is_ticked(context: RunContext, receipt: Receipt, before: str, plan: s
         return False
 
 
-def _refuse_unfinished(context: RunContext, left: Sequence[str] | None, ended_at: float | None) -> None:
-    """Raise UsageError for an operation of git that the user has not finished; those of agents were there before."""
-    for operation, path in left_state.unfinished_operations(context.folder).items():
-        is_users = operation not in left if left is not None else (ended_at or 0.0) < os.lstat(path).st_mtime
+async def _refuse_unfinished(context: RunContext, left: LeftState | None, ended_at: float | None) -> None:
+    """Raise UsageError for an operation of git that the user has not finished; end those of killed agents."""
+    git, then = context.git, f", and then run: bridle resume {context.run}"
+    operations = left_state.unfinished_operations(context.folder)
+    for operation, path in operations.items():
+        is_users = operation not in left.operations if left is not None else _is_later(path, ended_at or 0.0)
         if is_users:
-            raise UsageError(
-                f"a {operation} is in progress in {context.folder}",
-                remedy=f"Finish it (git {operation} --continue) or abort it (git {operation} --abort), "
-                f"and then run: bridle resume {context.run}",
-            )
+            raise git_leftovers.refusal(operation, context.folder, then)
+    if left is None and operations:
+        await git_leftovers.end_operations(git)
+    if unmerged := await git_leftovers.conflicts(git):
+        if left is not None or _is_later(await git.index_path(), ended_at or 0.0):
+            raise git_leftovers.conflict_refusal(unmerged, context.folder, then)
+        await git_leftovers.end_operations(git)
 
 
 def _works(store: Store) -> bool:
@@ -259,12 +296,11 @@ def _pending_snapshots(context: RunContext, store: Store) -> list[str]:
     return names
 
 
-async def _new_untracked(context: RunContext, before: str) -> list[str]:
-    """Return the untracked files that the user has added; those of agents were in the tree before."""
+async def _new_untracked(context: RunContext, state: _State) -> list[str]:
+    """Return the untracked files that the user has added or removed from git; those of agents were there before."""
     others = await baseline.untracked_files(context)
-    known = (
-        set(await context.git.names("ls-tree", "-r", "-z", "--name-only", "--full-tree", before)) if others else set()
-    )
+    words = ("ls-tree", "-r", "-z", "--name-only", "--full-tree", state.before)
+    known = set(await context.git.names(*words)) - set(state.untracked) if others else set()
     return [name for name in others if name not in known]
 
 
@@ -272,6 +308,7 @@ async def _carry_snapshots(context: RunContext, store: Store, receipt: Receipt, 
     """Add the user's changes to every snapshot that the run may restore."""
     git = context.git
     committed = await run_commits.changed_files(context, state.known_tip, state.tip)
+    staged = await snapshot.changes(git, state.was.index_tree, state.now.index_tree) if state.was is not None else []
     for name in dict.fromkeys([*receipt.snapshots, *_pending_snapshots(context, store)]):
         old = await snapshot.find(git, name)
         if old is None and state.loss is None:
@@ -281,38 +318,14 @@ async def _carry_snapshots(context: RunContext, store: Store, receipt: Receipt, 
             tree = await carry(git, old.tree, state.before, state.now.tree)
             tree = await overlay(git, tree, state.now.tree, committed)
         is_moved = state.tip != state.known_tip
+        index_tree = await git.tree_of(state.tip) if old is None or is_moved else old.index_tree
+        if state.was is not None and state.loss is None:
+            index_tree = await overlay(git, index_tree, state.now.index_tree, staged)
         await snapshot.write(
             git,
             name,
             tree=tree,
-            index_tree=await git.tree_of(state.tip) if old is None or is_moved else old.index_tree,
+            index_tree=index_tree,
             head=state.tip if old is None or is_moved else old.head,
             why="with changes of the user",
         )
-
-
-async def _describe(
-    context: RunContext, state: _State, new_untracked: Sequence[str], protected: Protected
-) -> list[str]:
-    """Return what was found, a line each."""
-    lines = []
-    if state.loss is None and state.tip != state.known_tip:
-        lines.append(await run_commits.describe_move(context, run_branch(context.run), state.known_tip, state.tip))
-    tip_tree = await context.git.tree_of(state.tip)
-    changed = set(await snapshot.changes(context.git, tip_tree, state.now.tree)) & set(state.paths)
-    edited = sorted(changed - set(new_untracked))
-    if edited:
-        lines.append(f"you changed {_names(edited)}: this is checked and committed with the next task")
-    if new_untracked:
-        lines.append(f"you added {_names(new_untracked)}: left alone, and in no commit, unless you `git add` them")
-    kept = [path for path in protected.paths if path in state.paths]
-    if kept:
-        lines.append(f"protected as they are now: {_names(kept)}")
-    if any(protected.files.get(path) == baseline.THE_PLAN for path in kept):
-        lines.append("the run keeps the plan that it began with; a new run reads the changed one")
-    return lines
-
-
-def _names(paths: Sequence[str]) -> str:
-    more = len(paths) - SHOWN
-    return ", ".join(paths[:SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -19,6 +19,7 @@ from bridle.loop.performers.earlier_attempts import log_task, spent_before
 from bridle.loop.plan.model import Task
 from bridle.loop.process.task_state import Usage
 from bridle.loop.progress_events import AgentPrinted
+from bridle.loop.protection import untracked_files
 from bridle.loop.user_messages import UserMessageReader
 from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.refs import task_slug
@@ -138,7 +139,8 @@ async def _snapshot(context: RunContext, args: WorkArgs, *, is_known: bool) -> S
     name = snapshot_name(context, args)
     existing = await snapshot.find(context.git, name)
     if existing is None:
-        return await snapshot.take(context.git, name=name, why="before an iteration", is_known=is_known)
+        taken = await snapshot.take(context.git, name=name, why="before an iteration", is_known=is_known)
+        return await untracked_files.add_hidden(context, taken)
     await git_leftovers.end_operations(context.git)
     return existing
 

@@ -104,7 +104,9 @@ class DriverProcess(msgspec.Struct, frozen=True, kw_only=True):
 class Receipt(JsonRecord, frozen=True, kw_only=True):
     """The receipt of a run."""
 
-    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"worktree", "found", "stopped", "waiting", "at_work"})
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset(
+        {"worktree", "found", "stopped", "waiting", "at_work", "review", "user_commits", "put_aside"}
+    )
 
     run: str = ""
     plan: str = ""
@@ -131,6 +133,12 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     """The commands that remove what the run has made."""
     merge: str = ""
     """The commands that merge its branch."""
+    review: str = ""
+    """The command that shows what its branch has."""
+    user_commits: int = 0
+    """The commits of the user that only its branch has."""
+    put_aside: str = ""
+    """The ref of the user's uncommitted changes, while they are not in the files."""
     found: tuple[str, ...] = ()
     """What the user changed while no driver ran."""
     stopped: str | None = None
@@ -175,7 +183,7 @@ def build_receipt(
         branch=inputs.branch,
         verdict=verdict(tasks),
         tasks=tuple(_task(task) for task in tasks),
-        commits=tuple(task.commit for task in tasks if task.commit),
+        commits=_commits(tasks, is_distinct=inputs.has_current_decisions),
         iterations=state.iterations,
         cost_usd=usage.total_cost_usd,
         known_cost_usd=usage.known_cost_usd,
@@ -195,6 +203,12 @@ def build_receipt(
         snapshots=tuple(dict.fromkeys(name for task in tasks for name in task.snapshots)),
         changes_known=state.changes_known,
     )
+
+
+def _commits(tasks: list[TaskState], *, is_distinct: bool) -> tuple[str, ...]:
+    """Return the commits of tasks; after a squash several have the same one."""
+    commits = [task.commit for task in tasks if task.commit]
+    return tuple(dict.fromkeys(commits) if is_distinct else commits)
 
 
 def _undo(branch: str, start: str, worktrees: list[str]) -> str:

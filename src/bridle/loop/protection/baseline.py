@@ -31,8 +31,9 @@ from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import read_note
 from bridle.workspace import partial_tree
+from bridle.workspace.add_files import read_marks
 from bridle.workspace.merge import overlay
-from bridle.workspace.snapshot import commit_tree, tree_of_all
+from bridle.workspace.snapshot import changes, commit_tree, staged_tree, tree_of_all
 
 REFS = "refs/bridle/origins/"
 OUR_FOLDER = ".ralph"
@@ -52,7 +53,7 @@ class Baseline:
     """The state of a working copy when the run began."""
 
     work: str
-    """The tree of everything but the user's untracked files."""
+    """The tree of everything but the user's untracked files, and with the committed versions of `local`."""
     untracked: tuple[str, ...]
     """The user's untracked files, which are left alone."""
     protected: Protected
@@ -60,6 +61,10 @@ class Baseline:
     """Each protected file that existed."""
     adopted: Mapping[str, str] = field(default_factory=dict)
     """Each file that the user changed since the run began, with the run's newest commit at that time."""
+    local: Mapping[str, str] = field(default_factory=dict)
+    """Files marked skip-worktree or assume-unchanged with changes of the user, which no commit contains.
+
+    Each with a commit that has the version without these changes."""
     digest: str = field(default="", compare=False)
     """The digest of the record, which proves that it was not changed since."""
 
@@ -81,7 +86,21 @@ async def record(context: RunContext) -> Baseline:
     names = sorted({*listed, *_in_our_folder(context.folder)})
     protected = find_protected(context, names)
     kept = await _keep(context, protected.paths)
-    return _write(context, Baseline(await tree_without(context, untracked), untracked, protected, kept))
+    local = dict.fromkeys(await local_changes(context), context.base)
+    work = await _without_local(context, await _tree_without(context, untracked), local)
+    return _write(context, Baseline(work, untracked, protected, kept, local=local))
+
+
+async def local_changes(context: RunContext) -> list[str]:
+    """Return the files with changes that the user hides from git by a mark."""
+    git = context.git
+    marks = await read_marks(git, {})
+    # A sparse checkout marks the files that it leaves out.
+    hidden = {name for name, mark in marks.items() if mark not in "Ss" or os.path.lexists(context.folder / name)}
+    if not hidden:
+        return []
+    changed = await changes(git, await staged_tree(git), await tree_of_all(git, as_committed=True))
+    return sorted(hidden.intersection(changed))
 
 
 async def untracked_files(context: RunContext) -> list[str]:
@@ -90,10 +109,13 @@ async def untracked_files(context: RunContext) -> list[str]:
     return [name for name in others if not name.endswith("/")]
 
 
-async def adopt(context: RunContext, paths: Collection[str], new_untracked: Collection[str], tip: str) -> Baseline:
+async def adopt(
+    context: RunContext, paths: Collection[str], new_untracked: Collection[str], tip: str, *, with_new_marks: bool
+) -> Baseline:
     """Record the files that the user changed while no driver ran as they are now; leave all others as recorded.
 
-    The record before is kept: it is evidence of the results that were decided with it.
+    The record before is kept: it is evidence of the results that were decided with it. `with_new_marks`: files that
+    are marked as unchanged now were marked by the user, not by a killed agent.
     """
     old, changed = read(context), frozenset(paths)
     cached = await context.git.names("ls-files", "-z", "--cached")
@@ -109,10 +131,12 @@ async def adopt(context: RunContext, paths: Collection[str], new_untracked: Coll
     protected = replace(old.protected, files=dict(sorted(files.items())), parts=tuple(parts), absent=absent)
     kept = {path: entry for path, entry in old.kept.items() if path not in changed}
     kept |= await _keep(context, [path for path in protected.paths if path in changed], others=kept)
-    work = await overlay(context.git, old.work, await tree_without(context, untracked), changed)
+    local = {name: tip for name in await local_changes(context) if with_new_marks or name in old.local}
+    work = await _without_local(context, await _tree_without(context, untracked), local)
+    work = await overlay(context.git, old.work, work, changed)
     adopted = {**old.adopted, **dict.fromkeys(changed & {*protected.paths}, tip)}
     after = replace(context, changes_adopted=context.changes_adopted + 1)
-    return _write(after, Baseline(work, untracked, protected, kept, adopted))
+    return _write(after, Baseline(work, untracked, protected, kept, adopted, local))
 
 
 def _write(context: RunContext, recorded: Baseline) -> Baseline:
@@ -170,9 +194,24 @@ def find_protected(context: RunContext, names: list[str]) -> Protected:
     return replace(definitions, files=dict(sorted(files.items())), parts=parts, absent=absent)
 
 
-async def tree_without(context: RunContext, untracked: tuple[str, ...], *, is_known: bool = False) -> str:
+async def work_in(context: RunContext, tree: str) -> str:
+    """Return a tree of all files without those that belong to no commit: the user's untracked and local ones."""
+    start = find(context)
+    if start is None:
+        return tree
+    tree = await partial_tree.tree_without(context.git, tree, start.untracked)
+    return await _without_local(context, tree, start.local)
+
+
+async def _without_local(context: RunContext, tree: str, local: Mapping[str, str]) -> str:
+    for commit in dict.fromkeys(local.values()):
+        tree = await overlay(context.git, tree, commit, [name for name in local if local[name] == commit])
+    return tree
+
+
+async def _tree_without(context: RunContext, untracked: tuple[str, ...]) -> str:
     """Return the tree of the working copy without these files, as a commit would contain it."""
-    tree = await tree_of_all(context.git, as_committed=True, is_known=is_known)
+    tree = await tree_of_all(context.git, as_committed=True)
     return await partial_tree.tree_without(context.git, tree, untracked)
 
 
@@ -254,6 +293,7 @@ def _as_json(recorded: Baseline) -> dict[str, Any]:
         "protected": recorded.protected.as_json(),
         "kept": msgspec.to_builtins(recorded.kept),
         **({"adopted": dict(recorded.adopted)} if recorded.adopted else {}),
+        **({"local": dict(recorded.local)} if recorded.local else {}),
     }
 
 
@@ -269,6 +309,7 @@ def _from_json(value: Mapping[str, Any]) -> Baseline:
         Protected.from_json(value["protected"]),
         msgspec.convert(value["kept"], dict[str, Entry]),
         msgspec.convert(value.get("adopted", {}), dict[str, str]),
+        msgspec.convert(value.get("local", {}), dict[str, str]),
     )
 
 

@@ -6,20 +6,24 @@ No commit contains them, so nothing else could restore them.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 
 from bridle.ground import ids
 from bridle.loop.effect_results import FileReport
 from bridle.loop.protection import baseline
+from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.grown_files import find_grown
 from bridle.loop.protection.tree_changes import changes_since
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import exact_bytes, snapshot
+from bridle.workspace.add_files import NO_SHORTCUTS
 from bridle.workspace.snapshot import Snapshot
 
 DELETED = "your untracked file was deleted"
+_UNTRACKED, _LOCAL = "your untracked file", "your local version, which is in no commit,"
 # The most files that are reported singly.
 SHOWN = 20
 
@@ -31,6 +35,8 @@ class LostFiles:
     before: Snapshot
     deleted: tuple[str, ...]
     changed: tuple[str, ...]
+    local: frozenset[str] = frozenset()
+    """Those that git tracks, with changes that no commit contains."""
 
     def names(self) -> list[str]:
         """Return the deleted files, for the user."""
@@ -38,27 +44,56 @@ class LostFiles:
         return [*self.deleted[:SHOWN], *([f"{more} more of your files"] if more > 0 else [])]
 
     def reports(self) -> list[FileReport]:
-        message = "your untracked file was changed; the earlier version: `git show {}:{}`"
-        return [FileReport(name, message.format(self.before.ref, name)) for name in self.changed[:SHOWN]]
+        message = "{} was changed; the earlier version: `git show {}:{}`"
+        return [
+            FileReport(name, message.format(_LOCAL if name in self.local else _UNTRACKED, self.before.ref, name))
+            for name in self.changed[:SHOWN]
+        ]
 
 
-async def find_lost(
-    context: RunContext, untracked: Sequence[str], before: str, may_edit: Sequence[str]
-) -> LostFiles | None:
-    """Compare the snapshots around an iteration; return None if these files are unchanged."""
-    if not untracked or not before:
+async def add_hidden(context: RunContext, taken: Snapshot) -> Snapshot:
+    """Add the user's untracked files that an agent's ignore rules hide to a snapshot, and return it."""
+    git, start = context.git, baseline.find(context)
+    if start is None or not start.untracked:
+        return taken
+    words = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", context.base, taken.tree)
+    if not await git.names(*words, "--", ":(top,glob)**/.gitignore"):
+        return taken
+    there = [name for name in start.untracked if os.path.lexists(context.folder / name)]
+    _, text = await git.run("check-ignore", "-z", "--stdin", stdin=_listed(there), accepts=(0, 1))
+    hidden = [name for name in text.split("\0") if name]
+    if not hidden:
+        return taken
+    async with _index_of(context, taken.tree) as own:
+        flags = (*await exact_bytes.flags(git), *NO_SHORTCUTS, "add", "--force", "--ignore-errors")
+        paths = _listed(f":(top,literal){name}" for name in hidden)
+        listed = ("--pathspec-from-file=-", "--pathspec-file-nul")
+        await git.run(*flags, *listed, stdin=paths, variables=own, accepts=(0, 1))
+        tree = await git.text("write-tree", variables=own)
+    commit = await snapshot.write(
+        git, taken.name, tree=tree, index_tree=taken.index_tree, head=taken.head, why="with hidden files"
+    )
+    return replace(taken, commit=commit, tree=tree)
+
+
+async def find_lost(context: RunContext, start: Baseline, before: str, may_edit: Sequence[str]) -> LostFiles | None:
+    """Compare the user's files in the snapshots around an iteration; return None if they are unchanged."""
+    users = (*start.untracked, *start.local)
+    if not users or not before:
         return None
     first = await snapshot.find(context.git, before)
     last = await snapshot.find(context.git, f"{before}-after")
     if first is None or last is None or first.tree == last.tree:
         return None
-    own = {name for name in untracked if not any(matches(pattern, name) for pattern in may_edit)}
+    own = {name for name in users if not any(matches(pattern, name) for pattern in may_edit)}
     changes = [change for change in await changes_since(context, first.tree, last.tree, leave=()) if change.path in own]
     grown = await find_grown(context, changes)
     changes = [change for change in changes if change.path not in grown]
-    deleted = tuple(change.path for change in changes if change.is_gone)
+    deleted = tuple(
+        change.path for change in changes if change.is_gone and not os.path.lexists(context.folder / change.path)
+    )
     changed = tuple(change.path for change in changes if not change.is_gone and not change.is_new)
-    return LostFiles(first, deleted, changed) if changes else None
+    return LostFiles(first, deleted, changed, frozenset(start.local)) if changes else None
 
 
 async def find_left_alone(context: RunContext, before: str, after: str) -> list[str]:
@@ -80,15 +115,26 @@ async def restore(context: RunContext, lost: LostFiles) -> list[FileReport]:
     gone = [name for name in lost.deleted if not os.path.lexists(context.folder / name)]
     if not gone:
         return []
-    path = context.run_folder / f"bridle-{ids.new_token()}.index"
-    own = {"GIT_INDEX_FILE": str(path)}
-    try:
-        await context.git.run("read-tree", lost.before.tree, variables=own)
+    async with _index_of(context, lost.before.tree) as own:
         command = (*await exact_bytes.flags(context.git), "checkout-index", "-q", "-z", "--stdin")
-        listed = b"".join(os.fsencode(name) + b"\0" for name in gone)
-        await context.git.run(*command, stdin=listed, variables=own, accepts=(0, 1, 128))  # 128: a file is in the way
-    finally:
-        path.unlink(missing_ok=True)
+        # 128: a file is in the way
+        await context.git.run(*command, stdin=_listed(gone), variables=own, accepts=(0, 1, 128))
     missing = [name for name in gone if not os.path.lexists(context.folder / name)]
     message = f"your untracked file could not be restored: `git show {lost.before.ref}:{{}}`"
     return [FileReport(name, message.format(name)) for name in missing[:SHOWN]]
+
+
+@asynccontextmanager
+async def _index_of(context: RunContext, tree: str) -> AsyncIterator[dict[str, str]]:
+    """Create a private index of a tree; yield the variable that selects it."""
+    path = context.run_folder / f"bridle-{ids.new_token()}.index"
+    own = {"GIT_INDEX_FILE": str(path)}
+    try:
+        await context.git.run("read-tree", tree, variables=own)
+        yield own
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _listed(names: Iterable[str]) -> bytes:
+    return b"".join(os.fsencode(name) + b"\0" for name in names)

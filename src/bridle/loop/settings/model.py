@@ -111,7 +111,9 @@ class Settings:
         count(2), "A task fails after this many identical failures without a new change.", default=3
     )
     allow_dirty: bool = setting(
-        FLAG, "Start although there are uncommitted changes. A snapshot is taken first.", default=False
+        FLAG,
+        "Start although there are uncommitted changes. They are put aside while the run works, and restored.",
+        default=False,
     )
     tick: bool = setting(FLAG, "Tick the boxes of verified tasks in the plan's file.", default=False)
     summarize_every: int = setting(count(1), "Iterations after which old progress is summarized.", default=10)

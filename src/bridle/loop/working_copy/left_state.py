@@ -6,7 +6,6 @@ that it executed effects since.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import msgspec
@@ -16,8 +15,7 @@ from bridle.ground import disk
 from bridle.ground.git_folder import git_folder
 from bridle.journal.stores.store import Store
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import snapshot
-from bridle.workspace.git_leftovers import UNFINISHED_OPERATIONS
+from bridle.workspace import git_leftovers, snapshot
 
 FILE = "bridle-left.json"
 
@@ -70,7 +68,4 @@ def find(run_folder: Path, store: Store) -> LeftState | None:
 def unfinished_operations(folder: Path) -> dict[str, Path]:
     """Return the git operations that are not finished, each with the file that notes it."""
     own = git_folder(folder)
-    if own is None:
-        return {}
-    paths = ((operation, Path(own, name)) for name, operation in UNFINISHED_OPERATIONS.items())
-    return {operation: path for operation, path in paths if os.path.lexists(path)}
+    return {} if own is None else git_leftovers.unfinished_operations(Path(own))

@@ -171,14 +171,17 @@ def _next_commands(receipt: Receipt) -> Iterator[Line]:
     commits = receipt.commits
     commands: dict[str, str] = {}
     if commits:
-        commands["branch"] = f"{receipt.branch} ({format_count(len(commits), 'commit')})"
+        yours = f", {receipt.user_commits} more of yours: undo keeps the branch" if receipt.user_commits else ""
+        commands["branch"] = f"{receipt.branch} ({format_count(len(commits), 'commit')}{yours})"
     if receipt.worktree:
         commands["worktree"] = receipt.worktree
     if commits:
-        commands["review"] = f"git log --stat -n {len(commits)} {receipt.branch}"
+        commands["review"] = receipt.review or f"git log --stat -n {len(commits)} {receipt.branch}"
         commands["merge"] = receipt.merge
     if commits or receipt.worktree or receipt.iterations:
         commands["undo"] = receipt.undo
+    if receipt.put_aside:
+        commands["put aside"] = f"git stash apply --index {receipt.put_aside}"
     if receipt.waiting is not None:
         commands["waiting"] = f"{receipt.waiting.reason}, until {receipt.waiting.until}"
     verdicts = {task.verdict for task in receipt.tasks}

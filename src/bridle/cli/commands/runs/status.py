@@ -6,17 +6,21 @@ from bridle.cli.machine_interface.light_command import JSON, Arguments, LightCom
 
 
 def _run(args: Arguments) -> int:
+    import asyncio
+    import os
+
     import msgspec
 
     from bridle.cli.user_interface.print_receipt import print_receipt
     from bridle.cli.user_interface.terminal import find_loop_run
     from bridle.engine.drive.driver_lock import find_driver
+    from bridle.loop.control.branch_facts import with_branch_facts
     from bridle.loop.control.current_state import read_receipt
     from bridle.loop.process.receipt import DriverProcess
 
     folder = find_loop_run(args.positional[0] if args.positional else None)
     driver = find_driver(folder)
-    receipt = read_receipt(folder)
+    receipt = asyncio.run(with_branch_facts(read_receipt(folder), folder, os.environ))
     reason = receipt.stopped or ""
     if driver is not None:
         process = DriverProcess(pid=driver.pid, since=driver.since)

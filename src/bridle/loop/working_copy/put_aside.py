@@ -1,0 +1,43 @@
+"""Where the user's uncommitted changes are that were put aside for a run: a note in the run's folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from bridle.ground import disk
+
+FILE = "bridle-uncommitted.json"
+
+
+class PutAside(msgspec.Struct, frozen=True):
+    """Where the user's uncommitted changes are."""
+
+    number: int
+    """How often changes were put aside."""
+    is_restored: bool = False
+    """Whether they are in the files again."""
+    is_moving: bool = False
+    """Whether a driver was killed while it put them aside or restored them."""
+
+    def name(self, run: str) -> str:
+        """The name of the snapshot that has them; `bridle clean` removes only those that begin with a run's id."""
+        return f"uncommitted-{run.lower()}-{self.number}"
+
+
+def find(run_folder: Path) -> PutAside | None:
+    """Return where the changes are; None where none were put aside."""
+    try:
+        value = disk.read_json(run_folder / FILE)
+        return None if value is None else msgspec.convert(value, PutAside)
+    except msgspec.ValidationError:
+        return None
+
+
+def write(run_folder: Path, state: PutAside) -> None:
+    disk.write_json_atomic(disk.make_private_folder(run_folder) / FILE, msgspec.to_builtins(state))
+
+
+def remove(run_folder: Path) -> None:
+    (run_folder / FILE).unlink(missing_ok=True)

@@ -1,0 +1,72 @@
+"""The receipt's commands fit the run's branch as it is now: after a squash, and with commits of the user on it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from tests.loop.fixtures.fake_agent import Project, make_project
+from tests.loop.fixtures.loop_commands import MAKES_FILE, TWO_TASKS, assert_replays, run_plan
+
+
+def user_commit(here: Project, name: str) -> str:
+    (here.folder / name).write_text(f"{name}\n")
+    here.git("add", name)
+    here.git("commit", "-q", "-m", f"user: {name}")
+    return here.git("rev-parse", "HEAD")
+
+
+def status(here: Project) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(here.bridle("status", "--json").stdout)
+    return document
+
+
+def output(here: Project, command: str) -> str:
+    done = subprocess.run(command, shell=True, cwd=here.folder, check=True, capture_output=True, text=True, timeout=60)  # noqa: S602  # as printed
+    return done.stdout
+
+
+def test_commits_are_counted_reviewed_and_kept_by_undo(tmp_path: Path) -> None:
+    here = make_project(tmp_path, TWO_TASKS, MAKES_FILE)
+    run_plan(here, 3, "--max-iterations", "1")
+    user_commit(here, "between")
+    assert here.bridle("resume", "--max-iterations", "9").returncode == 0
+    last = user_commit(here, "after")
+    document = status(here)
+    assert document["user_commits"] == 2
+    shown = here.bridle("status").stdout
+    assert "(2 commits, 2 more of yours: undo keeps the branch)" in shown
+    assert document["review"] in shown
+    assert output(here, document["review"]).count("\ncommit ") + 1 == 4
+    assert_replays(here)
+
+    # Squashed: one commit of two tasks. What another branch has is not lost by undo.
+    here.git("branch", "mine")
+    document = status(here)
+    assert "user_commits" not in document
+    assert "git branch -D" in document["undo"]
+    here.git("branch", "-D", "mine")
+    output(here, status(here)["undo"])
+    assert here.git("branch", "--show-current") == "main"
+    (kept,) = [name for name in here.git("branch", "--format=%(refname:short)").split() if name != "main"]
+    assert kept.startswith("undone/")
+    assert here.git("rev-parse", kept) == last
+
+
+def test_a_squash_of_two_tasks_is_one_commit(tmp_path: Path) -> None:
+    plan = TWO_TASKS + "\n## Three\nNeeds: Two\nCheck: `test -f three`\n"
+    here = make_project(tmp_path, plan, MAKES_FILE)
+    run_plan(here, 3, "--max-iterations", "2")
+    here.git("reset", "-q", "--soft", "main")
+    here.git("commit", "-q", "-m", "both, and more")
+    user_commit(here, "mine")
+    assert here.bridle("resume", "--max-iterations", "9").returncode == 0
+    document = status(here)
+    assert len(document["commits"]) == 2
+    assert document["user_commits"] == 1
+    assert [task["verdict"] for task in document["tasks"]] == ["done"] * 3
+    assert "(2 commits, 1 more of yours" in here.bridle("status").stdout
+    assert len(here.calls()) == 3
+    assert_replays(here)
