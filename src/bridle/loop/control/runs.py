@@ -26,7 +26,7 @@ from bridle.loop import effects
 from bridle.loop.control import current_state, time_used
 from bridle.loop.control.driver_time_file import read_driver_times, write_driver_time
 from bridle.loop.control.pauses import deliver_user_messages, pending_pause
-from bridle.loop.performers import lost_commits, shared_budget, uncommitted_changes, user_changes
+from bridle.loop.performers import lost_commits, shared_budget, user_changes
 from bridle.loop.performers.earlier_attempts import interrupted_work
 from bridle.loop.performers.engine_adapter import performers
 from bridle.loop.performers.user_changes import Delivery
@@ -35,6 +35,7 @@ from bridle.loop.plan.model import Plan
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED, Verdict
 from bridle.loop.progress_events import Listener, unwatched
+from bridle.loop.protection import uncommitted_changes
 from bridle.loop.run_inputs import PROCESS_ID, RunInputs, read_inputs
 from bridle.loop.settings.model import Settings
 from bridle.loop.user_messages import UserMessageReader

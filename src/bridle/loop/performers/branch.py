@@ -11,9 +11,9 @@ from bridle.loop.checks.fixed_tree import stage_work
 from bridle.loop.checks.setup_commands import ensure_setup
 from bridle.loop.effect_results import CommitResult, PrepareResult, RollbackResult
 from bridle.loop.effects import CommitArgs, MergeArgs, PrepareArgs, RollbackArgs
-from bridle.loop.performers import pre_hooks, uncommitted_changes
+from bridle.loop.performers import pre_hooks
 from bridle.loop.process.task_state import Verdict
-from bridle.loop.protection import baseline, untracked_files
+from bridle.loop.protection import baseline, uncommitted_changes, untracked_files
 from bridle.loop.protection.newly_ignored import is_generated
 from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.refs import KEPT, run_branch

@@ -22,15 +22,15 @@ from bridle.loop import effects, user_messages
 from bridle.loop.checks import fixed_tree
 from bridle.loop.effect_results import Result, UserChanges
 from bridle.loop.effects import Arguments
-from bridle.loop.performers import lost_commits, run_commits, uncommitted_changes
+from bridle.loop.performers import lost_commits, run_commits
 from bridle.loop.performers.branch import return_to_branch
-from bridle.loop.performers.found_lines import FoundFiles, describe_files
 from bridle.loop.performers.lost_commits import Loss
 from bridle.loop.performers.work import snapshot_name
 from bridle.loop.plan.tick_boxes import tick_text
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED
-from bridle.loop.protection import baseline
+from bridle.loop.protection import baseline, uncommitted_changes
+from bridle.loop.protection.found_lines import FoundFiles, describe_files
 from bridle.loop.working_copy import left_state
 from bridle.loop.working_copy.left_state import LeftState
 from bridle.loop.working_copy.refs import run_branch

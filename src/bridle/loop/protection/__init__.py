@@ -1,1 +1,1 @@
-"""Protection of what defines the checks: found, compared and restored. Imports settings, text and working_copy."""
+"""Protection of what defines the checks, and of the user's own work. Imports settings, text and working_copy."""

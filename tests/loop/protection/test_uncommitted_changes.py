@@ -6,7 +6,7 @@ import asyncio
 import subprocess
 from pathlib import Path
 
-from bridle.loop.performers import uncommitted_changes
+from bridle.loop.protection import uncommitted_changes
 from bridle.loop.working_copy import put_aside
 from bridle.loop.working_copy.put_aside import PutAside
 from tests.loop.fixtures.fake_agent import Project, make_project
