@@ -50,9 +50,11 @@ def commit(here: Project, *names: str) -> str:
 
 
 def test_every_line_of_the_user_is_where_the_user_left_it(tmp_path: Path) -> None:
-    files = {"app.txt": "first\n", "other.txt": "other\n", "test_fail.sh": "test -f never\n"}
+    files = {"app.txt": "first\n", "other.txt": "other\n", "test_fail.sh": "test -f never\n", "local.cfg": "default\n"}
     here = make_project(tmp_path, PLAN, AGENT, **files)
     write(here, "notes.txt", "before the run\n")
+    here.git("update-index", "--skip-worktree", "local.cfg")
+    write(here, "local.cfg", "user: local\n")
 
     # Ctrl-C while the agent of the third task works; the first asked, the second failed.
     with in_background(here, "run", "PLAN.md", "--json", "--tries", "1") as child:
@@ -77,11 +79,12 @@ def test_every_line_of_the_user_is_where_the_user_left_it(tmp_path: Path) -> Non
     assert "you added draft.txt" in done.stderr
     assert here.git("merge-base", mended, "HEAD") == mended
 
-    # The user amends the last commit, merges main, and renames the folder.
+    # The user amends the last commit with other words, merges main, and renames the branch and the folder.
     write(here, "other.txt", "user: amended\n" + (here.folder / "other.txt").read_text())
-    here.git("commit", "-q", "-a", "--amend", "--no-edit")
+    here.git("commit", "-q", "-a", "--amend", "-m", "reworded")
     here.git("merge", "-q", "--no-edit", "main")
     merge = here.git("rev-parse", "HEAD")
+    here.git("branch", "-m", "mine")
     renamed = replace(here, folder=tmp_path / "renamed")
     here.folder.rename(renamed.folder)
     here = renamed
@@ -95,14 +98,18 @@ def test_every_line_of_the_user_is_where_the_user_left_it(tmp_path: Path) -> Non
     _assert_lines(here, merge, mended)
     assert sorted(document["commits"]) == sorted(
         line.split()[0] for line in here.git("log", "--format=%H %s", "main..HEAD").splitlines()
-        if line.split()[1] in ("Ask", "Fail", "Work")
+        if line.split()[1] in ("Ask", "Fail", "reworded")
     )  # fmt: skip
+    assert here.git("rev-parse", "mine") == merge
+    assert "user_commits" not in document  # all of them are on the user's branch, too
     assert_replays(here)
 
 
 def _assert_lines(here: Project, merge: str, mended: str) -> None:
     assert (here.folder / "notes.txt").read_text() == "before the run\nduring the run\n"
     assert (here.folder / "draft.txt").read_text() == "user: draft\n"
+    assert (here.folder / "local.cfg").read_text() == "user: local\n"
+    assert here.git("show", "HEAD:local.cfg") == "default"
     assert (here.folder / "test_fail.sh").read_text() == "test -f fail\n"
     assert (here.folder / "main.txt").read_text() == "user: on main\n"
     assert (here.folder / "other.txt").read_text() == "user: amended\nuser: edited\nother\n"
