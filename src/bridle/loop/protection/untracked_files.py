@@ -10,12 +10,12 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from bridle.ground import ids
+from bridle.ground import disk, ids
 from bridle.loop.effect_results import FileReport
-from bridle.loop.protection import baseline
+from bridle.loop.protection import baseline, file_states
 from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.grown_files import find_grown
-from bridle.loop.protection.tree_changes import changes_since
+from bridle.loop.protection.tree_changes import Change, changes_since
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import exact_bytes, snapshot
@@ -24,6 +24,8 @@ from bridle.workspace.snapshot import Snapshot
 
 DELETED = "your untracked file was deleted"
 _UNTRACKED, _LOCAL = "your untracked file", "your local version, which is in no commit,"
+# The names of untracked files that snapshots add, whatever ignore rules say.
+VANISHED = "bridle-vanished.json"
 # The most files that are reported singly.
 SHOWN = 20
 
@@ -53,20 +55,13 @@ class LostFiles:
 
 async def add_hidden(context: RunContext, taken: Snapshot) -> Snapshot:
     """Add the user's untracked files that an agent's ignore rules hide to a snapshot, and return it."""
-    git, start = context.git, baseline.find(context)
-    if start is None or not start.untracked:
-        return taken
-    words = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", context.base, taken.tree)
-    if not await git.names(*words, "--", ":(top,glob)**/.gitignore"):
-        return taken
-    there = [name for name in start.untracked if os.path.lexists(context.folder / name)]
-    _, text = await git.run("check-ignore", "-z", "--stdin", stdin=_listed(there), accepts=(0, 1))
-    hidden = [name for name in text.split("\0") if name]
-    if not hidden:
+    git = context.git
+    there = [name for name in _vanished(context) if os.path.lexists(context.folder / name)]
+    if not there:
         return taken
     async with _index_of(context, taken.tree) as own:
         flags = (*await exact_bytes.flags(git), *NO_SHORTCUTS, "add", "--force", "--ignore-errors")
-        paths = _listed(f":(top,literal){name}" for name in hidden)
+        paths = _listed(f":(top,literal){name}" for name in there)
         listed = ("--pathspec-from-file=-", "--pathspec-file-nul")
         await git.run(*flags, *listed, stdin=paths, variables=own, accepts=(0, 1))
         tree = await git.text("write-tree", variables=own)
@@ -89,11 +84,31 @@ async def find_lost(context: RunContext, start: Baseline, before: str, may_edit:
     changes = [change for change in await changes_since(context, first.tree, last.tree, leave=()) if change.path in own]
     grown = await find_grown(context, changes)
     changes = [change for change in changes if change.path not in grown]
-    deleted = tuple(
-        change.path for change in changes if change.is_gone and not os.path.lexists(context.folder / change.path)
-    )
-    changed = tuple(change.path for change in changes if not change.is_gone and not change.is_new)
-    return LostFiles(first, deleted, changed, frozenset(start.local)) if changes else None
+    gone = [change for change in changes if change.is_gone]
+    _add_vanished(context, [change.path for change in gone])
+    hidden = [change for change in gone if os.path.lexists(context.folder / change.path)]
+    deleted = tuple(change.path for change in gone if change not in hidden)
+    changed = [change.path for change in changes if not change.is_gone and not change.is_new]
+    changed += [change.path for change in hidden if not _is_unchanged(context, change)]
+    return LostFiles(first, deleted, tuple(changed), frozenset(start.local)) if changes else None
+
+
+def _is_unchanged(context: RunContext, change: Change) -> bool:
+    entry = file_states.entry_at(context.folder, change.path, digest=file_states.digest_of(context.base))
+    return entry is None or entry.object == change.before  # None: too large to tell
+
+
+def _vanished(context: RunContext) -> list[str]:
+    """Return the user's untracked files that agents have deleted, or hidden by ignore rules."""
+    names = disk.read_json(context.run_folder / VANISHED)
+    return [str(name) for name in names] if isinstance(names, list) else []
+
+
+def _add_vanished(context: RunContext, names: Sequence[str]) -> None:
+    known = _vanished(context)
+    if not set(names) <= set(known):
+        disk.make_private_folder(context.run_folder)
+        disk.write_json_atomic(context.run_folder / VANISHED, list(dict.fromkeys([*known, *names])))
 
 
 async def find_left_alone(context: RunContext, before: str, after: str) -> list[str]:
