@@ -123,7 +123,7 @@ USER_COMMANDS = (
     Command("shim", "agents.shim", "Put a `claude` that starts bridle-agent into a folder."),
     Command("import", None, "Write a plan from GitHub issues."),
     Command("fleet", None, "Run many plans on many machines."),
-    Command("trust", None, "Agree to the hooks, settings and processes of this repository."),
+    Command("trust", "repository.trust", "Agree to the hooks and settings of this repository."),
     Command("config", None, "Show the settings in force and their source."),
     Command("help", None, "Show a page of the documentation."),
     Command("completion", None, "Print the completion of a shell."),

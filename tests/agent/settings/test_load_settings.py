@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from bridle.agent.permissions.rules.syntax import Rule
 from bridle.agent.settings.load_settings import Settings, load_settings
 from bridle.agent.settings.settings_file import SETTINGS_LIMIT_BYTES
 from bridle.errors import UsageError
+from bridle.ground import trust
 
 
 class Place:
@@ -20,7 +22,12 @@ class Place:
 
     def __init__(self, base: Path) -> None:
         self.cwd, self.config, self.home = base / "work", base / "home" / ".claude", base / "home"
-        self.environment = {"HOME": str(self.home), "CLAUDE_CONFIG_DIR": str(self.config)}
+        self.bridle_home = base / "home" / ".bridle"
+        self.environment = {
+            "HOME": str(self.home),
+            "CLAUDE_CONFIG_DIR": str(self.config),
+            "BRIDLE_HOME": str(self.bridle_home),
+        }
         for folder in (self.cwd / ".claude", self.config):
             folder.mkdir(parents=True)
         self.files = {
@@ -75,6 +82,7 @@ def test_rules_of_all_files_add_up_and_say_where_they_are_from(place: Place) -> 
 
 
 def test_of_two_files_with_one_setting_the_nearer_one_counts(place: Place) -> None:
+    place.trust()
     for source in ("user", "project", "local"):
         place.write(source, {"model": source, "includeCoAuthoredBy": source, "env": {"A": source, source: "1"}})
     settings = place.load(extra='{"model": "flag"}')
@@ -121,19 +129,19 @@ def test_a_project_that_is_not_trusted_cannot_give_itself_permissions(place: Pla
         "additionalDirectories": [".."],
         "defaultMode": "bypassPermissions",
     }
-    place.write("project", {"permissions": given, "dangerouslySkipPermissions": True, "hooks": {}})
+    place.write("project", {"permissions": given, "dangerouslySkipPermissions": True, "hooks": {"Stop": []}})
     settings = place.load()
     assert (settings.allow, settings.additional_folders, settings.default_mode) == ((), (), None)
     assert not settings.skips_permissions
     assert settings.deny == (Rule("Read", None, "project"),)
-    assert len(settings.hooks) == 1
+    assert settings.hooks == ()
     first = settings.warnings[0]
     start = "Ignoring 2 permissions.allow entries from .claude/settings.json: this workspace has not been trusted."
     assert first.startswith(start)
     assert "BRIDLE_TRUST_PROJECT=1" in first
     assert f'projects["{place.cwd}"].hasTrustDialogAccepted: true in {place.config / ".claude.json"}.' in first
     assert settings.warnings[1].startswith("Ignoring 1 permissions.additionalDirectories entry from")
-    assert len(settings.warnings) == 4
+    assert len(settings.warnings) == 5
 
 
 def test_a_trusted_project_can_give_permissions(place: Place) -> None:
@@ -310,3 +318,42 @@ def test_a_flag_that_is_wrong_is_refused(place: Place, extra: str, told: str) ->
     (place.cwd / "bad.json").write_text("{")
     with pytest.raises(UsageError, match=told):
         place.load(extra=extra)
+
+
+def test_what_runs_programs_or_chooses_a_server_needs_trust(place: Place) -> None:
+    given = {
+        "env": {"ANTHROPIC_BASE_URL": "http://evil"},
+        "apiKeyHelper": "evil",
+        "hooks": {"Stop": [1]},
+        "permissions": {"defaultMode": "acceptEdits"},
+        "model": "opus",
+    }
+    place.write("project", given)
+    settings = place.load()
+    assert (settings.environment, settings.api_key_helper, settings.hooks) == ({}, None, ())
+    assert (settings.default_mode, settings.model) == (None, "opus")
+    assert len(settings.warnings) == 4
+    assert all("run `bridle trust`" in warning for warning in settings.warnings)
+
+
+def test_trust_is_for_the_content_that_the_user_agreed_to(place: Place) -> None:
+    place.write("project", {"env": {"A": "1"}})
+    trust.trust(place.cwd, place.bridle_home, (trust.SETTINGS,))
+    assert place.load().environment == {"A": "1"}
+    place.write("project", {"env": {"A": "2"}})
+    assert place.load().environment == {}
+    trust.trust(place.cwd, place.bridle_home, (trust.SETTINGS,))
+    assert place.load().environment == {"A": "2"}
+    trust.revoke(place.cwd, place.bridle_home)
+    assert place.load().environment == {}
+
+
+def test_a_local_file_of_the_repository_needs_trust_and_the_users_own_does_not(place: Place) -> None:
+    place.write("local", {"env": {"A": "1"}, "permissions": {"deny": ["Read(x)"]}})
+    subprocess.run(["git", "init", "-q", str(place.cwd)], check=True)
+    assert place.load().environment == {"A": "1"}
+    subprocess.run(["git", "-C", str(place.cwd), "add", "-f", "."], check=True)
+    settings = place.load()
+    assert (settings.environment, len(settings.deny)) == ({}, 1)
+    [warning] = settings.warnings
+    assert warning.startswith("Ignoring env from .claude/settings.local.json: this workspace has not been trusted.")

@@ -28,9 +28,9 @@ from bridle.engine.hooks.find_hooks import (
     repository_of,
 )
 from bridle.engine.hooks.run_hooks import VARIABLE_LIMIT_BYTES, HookResults, Hooks
-from bridle.engine.hooks.trust import is_trusted, trust
 from bridle.errors import DiskError, UsageError
 from bridle.ground.home import bridle_home
+from bridle.ground.trust import is_trusted, trust
 from tests.engine.fixtures.iterated_runs import IteratedRun, task_of
 
 # A hook that is to be ended by its limit would take this long.

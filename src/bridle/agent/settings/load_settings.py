@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,11 @@ from bridle.agent.permissions.rules.policy import MODES
 from bridle.agent.permissions.rules.syntax import Rule, parse_rule
 from bridle.agent.settings.settings_file import JsonObject, is_trusted, read_flag, read_object
 from bridle.errors import UsageError
+from bridle.ground import trust
+from bridle.ground.git_folder import repository_top
+from bridle.ground.git_index import tracked_names
+from bridle.ground.home import bridle_home
+from bridle.ground.trust import SETTINGS_AFTER_TRUST
 
 SOURCES: Final = ("user", "project", "local")
 TRUST_VARIABLE: Final = "BRIDLE_TRUST_PROJECT"
@@ -139,6 +145,9 @@ class _Reader:
     def add(self, source: str, settings: JsonObject) -> None:
         """Merge the settings of one source over those before it."""
         for key, value in settings.items():
+            if key in SETTINGS_AFTER_TRUST and value not in (False, {}, []) and not self._may_grant(source):
+                self._warnings.append(self._untrusted(key, source))
+                continue
             match key, value:
                 case "permissions", _:
                     self._add_permissions(source, value)
@@ -186,7 +195,7 @@ class _Reader:
             else:
                 rules.append(rule)
         if kind == "allow" and rules and not self._may_grant(source):
-            self._warnings.append(self._untrusted(_entries(len(rules), "permissions.allow")))
+            self._warnings.append(self._untrusted(_entries(len(rules), "permissions.allow"), source))
         else:
             self._rules[kind] += rules
 
@@ -195,7 +204,7 @@ class _Reader:
             self._wrong_type(source, "permissions.additionalDirectories", list)
             return
         if value and not self._may_grant(source):
-            self._warnings.append(self._untrusted(_entries(len(value), "permissions.additionalDirectories")))
+            self._warnings.append(self._untrusted(_entries(len(value), "permissions.additionalDirectories"), source))
             return
         home = self._environment.get("HOME", "")
         for folder in value:
@@ -212,8 +221,8 @@ class _Reader:
             self._warnings.append(
                 f"Ignoring defaultMode {_as_json(value)} of the {source} settings: not one of {listed}."
             )
-        elif value == "bypassPermissions" and not self._may_grant(source):
-            self._warnings.append(self._untrusted("defaultMode bypassPermissions"))
+        elif not self._may_grant(source):
+            self._warnings.append(self._untrusted(f"defaultMode {value}", source))
         else:
             self._default_mode = value
             bypasses = value == "bypassPermissions"
@@ -235,19 +244,30 @@ class _Reader:
     def _add_skip(self, source: str, value: object) -> None:
         if value is not True:
             return
-        if self._may_grant(source):
-            self._skip_setting = f"dangerouslySkipPermissions in {self._files[source]}"
-        else:
-            self._warnings.append(self._untrusted("dangerouslySkipPermissions"))
+        self._skip_setting = f"dangerouslySkipPermissions in {self._files[source]}"
 
     def _may_grant(self, source: str) -> bool:
-        """Return whether a source may grant permissions: a project only if it is trusted."""
-        return source != "project" or self._is_trusted()
+        """Return whether a source may do more than restrict: what a repository ships only if it is trusted."""
+        is_shipped = source == "project" or (source == "local" and self._is_local_shipped)
+        return not is_shipped or self._is_trusted
 
+    @cached_property
     def _is_trusted(self) -> bool:
         if self._environment.get(TRUST_VARIABLE) == "1":
             return True
+        if trust.is_trusted(self._cwd, bridle_home(self._environment), trust.SETTINGS):
+            return True
         return any(is_trusted(register, str(self._cwd)) for register in self._registers())
+
+    @cached_property
+    def _is_local_shipped(self) -> bool:
+        """Return whether `settings.local.json`, which is the user's own, is in fact part of the repository."""
+        top = repository_top(self._cwd)
+        if top is None:
+            return False
+        names = tracked_names(top)
+        path = os.fsencode(self._cwd.relative_to(top) / ".claude" / "settings.local.json")
+        return names is None or path.lower() in (name.lower() for name in names)
 
     def _registers(self) -> tuple[Path, ...]:
         """Return the files that list trusted folders: in the settings folder, or beside the default one."""
@@ -256,10 +276,11 @@ class _Reader:
         inside = self._config_folder / ".claude.json"
         return (inside, Path(home) / ".claude.json") if home and is_default else (inside,)
 
-    def _untrusted(self, what: str) -> str:
+    def _untrusted(self, what: str, source: str) -> str:
+        name = Path(self._files[source]).name
         return (
-            f"Ignoring {what} from .claude/settings.json: this workspace has not been trusted."
-            f" If you trust it, set {TRUST_VARIABLE}=1, or set projects[{_as_json(str(self._cwd))}]"
+            f"Ignoring {what} from .claude/{name}: this workspace has not been trusted."
+            f" If you trust it, run `bridle trust`, set {TRUST_VARIABLE}=1, or set projects[{_as_json(str(self._cwd))}]"
             f".hasTrustDialogAccepted: true in {self._registers()[-1]}."
         )
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from bridle import __version__
 from bridle.agent.tools.search import ripgrep
 from bridle.cli.machine_interface.run_argument import check_runs_folder
-from bridle.engine.hooks import trust
 from bridle.engine.hooks.find_hooks import REPOSITORY_FOLDER
 from bridle.errors import AgentError, DiskError, LockHeld, ProcessError
+from bridle.ground import trust
 from bridle.ground.children.capture import capture
 from bridle.ground.home import bridle_home
 from bridle.hosts.install import locations

@@ -1,1 +1,1 @@
-"""Native hooks: finding, trusting and running them. Imports no other package of `engine`."""
+"""Native hooks: finding and running them, if they are trusted. Imports no other package of `engine`."""

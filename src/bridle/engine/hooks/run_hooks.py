@@ -15,10 +15,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bridle.engine.hooks import trust
 from bridle.engine.hooks.find_hooks import ON_BREAKPOINT, REPOSITORY, Script, find_scripts
 from bridle.errors import ProcessError
-from bridle.ground import clock
+from bridle.ground import clock, trust
 from bridle.ground.home import bridle_home
 from bridle.journal.format import codec
 from bridle.journal.format.input_values import Unstorable, parse_input, to_utf8

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle import __version__
-from bridle.engine.hooks import trust
+from bridle.ground import trust
 from bridle.hosts.install import locations
 from bridle.hosts.install.install import install
 from bridle.hosts.install.render_plugin import PACKAGE, Origin

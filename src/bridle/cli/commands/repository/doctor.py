@@ -24,8 +24,8 @@ def command(*, trusts: bool, runs_dir: str | None, as_json: bool) -> int:
     import asyncio
 
     from bridle.cli.user_interface import doctor_checks
-    from bridle.engine.hooks import trust
     from bridle.engine.hooks.find_hooks import repository_of
+    from bridle.ground import trust
     from bridle.ground.home import bridle_home
     from bridle.journal.stores.find_run import runs_folder
 

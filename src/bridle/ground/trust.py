@@ -1,0 +1,139 @@
+"""What a repository ships that counts only after the user has agreed to it, and the record of that.
+
+The record is in Bridle's home folder: for each repository the digest of each kind. What has changed since then counts
+no more, until the user agrees again.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from bridle.errors import DiskError
+from bridle.ground import clock, disk
+from bridle.ground.git_folder import find_common_folder, repository_top
+from bridle.ground.lock import FileLock
+
+HOOKS = "hooks"
+SETTINGS = "settings"
+# The files and folders of each kind.
+KINDS = {
+    HOOKS: (".a5c/hooks",),
+    SETTINGS: (".claude/settings.json", ".claude/settings.local.json"),
+}
+# The keys of a settings file of the repository that need trust: they run programs, choose a server, or permit more.
+# Of `permissions` the lists `allow` and `additionalDirectories` and the mode need it; `deny` and `ask` always count.
+SETTINGS_AFTER_TRUST = frozenset(
+    {
+        "apiKeyHelper",
+        "awsAuthRefresh",
+        "awsCredentialExport",
+        "dangerouslySkipPermissions",
+        "enableAllProjectMcpServers",
+        "enabledMcpjsonServers",
+        "enabledPlugins",
+        "env",
+        "extraKnownMarketplaces",
+        "hooks",
+        "mcpServers",
+        "otelHeadersHelper",
+        "sandbox",
+        "statusLine",
+    }
+)
+
+TRUST_FILE = "trust.json"
+LOCK_FILE = "trust.lock"
+# Writing the file takes milliseconds; a process that holds the lock longer is stuck.
+LOCK_SECONDS = 10.0
+# Hooks and settings have a few kilobytes.
+_LIMIT_BYTES = 64 * 1024 * 1024
+
+
+def is_trusted(repository: Path, home: Path, kind: str = HOOKS) -> bool:
+    """Return whether the user has agreed to what the repository has of this kind now."""
+    entry = _read(home).get(_name(repository))
+    digests = entry.get("digests") if isinstance(entry, dict) else None
+    return isinstance(digests, dict) and digests.get(kind) == digest(repository, kind)
+
+
+def has_changed(repository: Path, home: Path, kind: str) -> bool:
+    """Return whether the user had agreed to another state of this kind."""
+    return _name(repository) in _read(home) and not is_trusted(repository, home, kind)
+
+
+def trust(repository: Path, home: Path, kinds: tuple[str, ...] = (HOOKS,)) -> None:
+    """Record that the user agrees to what the repository has now."""
+    disk.make_private_folder(home)
+    with FileLock.hold(home / LOCK_FILE, holder="bridle trust", wait_seconds=LOCK_SECONDS):
+        trusted = _read(home)
+        before = trusted.get(_name(repository))
+        digests = before.get("digests") if isinstance(before, dict) else None
+        agreed = {
+            **(digests if isinstance(digests, dict) else {}),
+            **{kind: digest(repository, kind) for kind in kinds},
+        }
+        if digests != agreed:
+            trusted[_name(repository)] = {"trustedAt": clock.iso(clock.now()), "digests": agreed}
+            disk.write_json_atomic(home / TRUST_FILE, {"repositories": trusted})
+
+
+def revoke(repository: Path, home: Path) -> bool:
+    """Remove the record of a repository; return whether there was one."""
+    disk.make_private_folder(home)
+    with FileLock.hold(home / LOCK_FILE, holder="bridle trust --revoke", wait_seconds=LOCK_SECONDS):
+        trusted = _read(home)
+        if trusted.pop(_name(repository), None) is None:
+            return False
+        disk.write_json_atomic(home / TRUST_FILE, {"repositories": trusted})
+        return True
+
+
+def shipped_files(repository: Path, kind: str) -> list[Path]:
+    """Return the files of a kind that the repository has, sorted."""
+    found: list[Path] = []
+    for name in KINDS[kind]:
+        place = repository / name
+        if place.is_dir():
+            found += [Path(folder, file) for folder, _, files in os.walk(place) for file in files]
+        elif os.path.lexists(place):
+            found.append(place)
+    return sorted(found)
+
+
+def digest(repository: Path, kind: str) -> str:
+    """Return the digest of the names, modes and contents of all files of a kind."""
+    from hashlib import sha256
+
+    total = sha256()
+    for path in shipped_files(repository, kind):
+        total.update(os.fsencode(path.relative_to(repository)) + b"\0")
+        try:
+            content = disk.read_bounded(path, _LIMIT_BYTES)
+            is_program = os.access(path, os.X_OK)
+        except DiskError:
+            content, is_program = os.urandom(16), False  # what cannot be read is like no state that was agreed to
+        total.update(b"%d %d\0" % (is_program, len(content)) + content)
+    return f"sha256:{total.hexdigest()}"
+
+
+def _name(repository: Path) -> str:
+    """Return the name of a folder in the record: in a linked worktree, that of the folder in the main one."""
+    folder = repository.resolve()
+    top, common = repository_top(folder), find_common_folder(folder)
+    if top is None or common is None or common.name != ".git":
+        return str(folder)
+    return str(common.parent / folder.relative_to(top))
+
+
+def _read(home: Path) -> dict[str, object]:
+    value = disk.read_json(home / TRUST_FILE)
+    if value is None:
+        return {}
+    trusted = value.get("repositories") if isinstance(value, dict) else None
+    if not isinstance(trusted, dict):
+        raise DiskError(
+            f"{home / TRUST_FILE} must have an object 'repositories'",
+            remedy="Move it away and trust the repositories again: bridle trust",
+        )
+    return trusted

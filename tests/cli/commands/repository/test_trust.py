@@ -1,0 +1,50 @@
+"""`bridle trust` lists what a repository ships, records the agreement, and forgets it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.fixtures.bridle_program import run_bridle
+
+
+def trust(folder: Path, *arguments: str) -> dict[str, Any]:
+    done = run_bridle("trust", "--json", *arguments, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def states(document: dict[str, Any]) -> dict[str, tuple[bool, bool]]:
+    return {kind: (found["trusted"], found["changed"]) for kind, found in document["kinds"].items()}
+
+
+def test_an_agreement_is_shown_recorded_asked_again_and_revoked(tmp_path: Path) -> None:
+    hook = tmp_path / ".a5c" / "hooks" / "on-run-start" / "a.sh"
+    settings = tmp_path / ".claude" / "settings.json"
+    for path in (hook, settings):
+        path.parent.mkdir(parents=True)
+        path.write_text("{}")
+    shown = trust(tmp_path, "--show")
+    assert shown["repository"] == str(tmp_path)
+    assert shown["kinds"]["hooks"]["files"] == [str(hook)]
+    assert shown["kinds"]["settings"]["files"] == [str(settings)]
+    assert states(shown) == {"hooks": (False, False), "settings": (False, False)}
+    assert states(trust(tmp_path)) == {"hooks": (True, False), "settings": (True, False)}
+    hook.write_text("changed")
+    assert states(trust(tmp_path, "--show")) == {"hooks": (False, True), "settings": (True, False)}
+    assert states(trust(tmp_path)) == {"hooks": (True, False), "settings": (True, False)}
+    assert states(trust(tmp_path, "--revoke")) == {"hooks": (False, False), "settings": (False, False)}
+
+
+def test_the_states_are_printed(tmp_path: Path) -> None:
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "settings.json").write_text("{}")
+    (tmp_path / ".a5c").mkdir()
+    lines = run_bridle("trust", cwd=tmp_path).stdout.splitlines()
+    assert lines == ["hooks: none", "settings: trusted", f"  {tmp_path}/.claude/settings.json"]
+
+
+def test_showing_and_revoking_exclude_each_other(tmp_path: Path) -> None:
+    assert run_bridle("trust", "--show", "--revoke", cwd=tmp_path).returncode == 2
