@@ -37,17 +37,13 @@ def test_the_recorder_sees_everything_that_is_written(write: Write, tmp_path: Pa
 
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
-def test_a_file_is_synced_before_its_rename_and_the_folder_after_it(write: Write, tmp_path: Path) -> None:
+def test_an_entry_is_synced_before_its_rename_and_the_folder_after_it(write: Write, tmp_path: Path) -> None:
     run = new_run(tmp_path)
     with watch(nothing) as changes:
         write(run)
-    state = str(run / layout.STATE)
-    renames = [index for index, change in enumerate(changes) if change.operation == "rename"]
-    durable = [
-        i for i in renames if not changes[i].target.startswith(state) or changes[i].target.endswith("output.json")
-    ]
-    assert durable
-    for index in durable:
+    entries = entry_renames(run, changes)
+    assert entries
+    for index in [*entries, *(i for i, change in enumerate(changes) if change.target.endswith("output.json"))]:
         change = changes[index]
         written = max(
             i for i, one in enumerate(changes[:index]) if one.operation == "write" and one.path == change.path
@@ -58,8 +54,31 @@ def test_a_file_is_synced_before_its_rename_and_the_folder_after_it(write: Write
         assert folder in later, f"the folder was not synced after {change}"
         # Nothing else becomes visible before this name is safe.
         assert not [one for one in later[: later.index(folder)] if one.operation == "rename"]
-    made = [change.path for change in changes if change.operation == "mkdir"]
-    assert all(Change("sync", os.path.dirname(path)) in changes for path in made if not path.startswith(state))
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_all_that_was_written_before_an_entry_is_safe_when_it_gets_its_name(write: Write, tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    with watch(nothing) as changes:
+        write(run)
+    entries = entry_renames(run, changes)
+    for index, change in enumerate(changes):
+        path = change.target or change.path
+        entry = next((i for i in entries if i > index), None)
+        if entry is None or index in entries or path.startswith(str(run / layout.STATE)) or path.endswith(".lock"):
+            continue
+        before_entry = changes[index:entry]
+        if change.operation in ("mkdir", "rename"):
+            assert Change("sync", os.path.dirname(path)) in before_entry, f"{change} is not safe"
+        if change.operation == "write" and path.startswith(str(run)):
+            names = {path, *(one.target for one in before_entry if one.operation == "rename" and one.path == path)}
+            assert any(Change("sync", name) in before_entry for name in names), f"{path} is not safe"
+
+
+def entry_renames(run: Path, changes: list[Change]) -> list[int]:
+    """Return which changes give an entry its name."""
+    journal = str(run / layout.JOURNAL)
+    return [i for i, one in enumerate(changes) if one.operation == "rename" and one.target.startswith(journal)]
 
 
 def test_an_entry_is_in_the_journal_only_after_the_files_it_names(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bridle.errors import JournalBroken, UserError
+from bridle.ground.disk import SyncGroup
 from bridle.ground.light.quick_path import Path as QuickPath
 from bridle.journal.format.documents import BLOB_LIMIT_BYTES
 from bridle.journal.format.entries import Effect, Entry, Output, Posted
@@ -34,18 +35,18 @@ def resolved(status: str = "ok", **data: object) -> Effect:
 
 
 def test_a_task_is_read_back_as_it_was_requested(tmp_path: Path) -> None:
-    written = files(tmp_path).write_task(make_request("a", inputs={"n": 1}))
+    written = files(tmp_path).write_task(make_request("a", inputs={"n": 1}), SyncGroup())
     assert (written.ref, written.inputs_ref) == ("tasks/a/task.json", None)
     assert files(tmp_path).task(requested()).inputs == {"n": 1}
 
 
 def test_large_inputs_and_results_are_in_files_of_their_own(tmp_path: Path) -> None:
     store = files(tmp_path)
-    written = store.write_task(make_request("a", inputs=LARGE))
+    written = store.write_task(make_request("a", inputs=LARGE), SyncGroup())
     assert written.inputs_ref is not None
     assert (tmp_path / written.inputs_ref).is_file()
     assert store.task(requested()).inputs == LARGE
-    store.write_result(resolved(), ok(LARGE))
+    store.write_result(resolved(), ok(LARGE), SyncGroup())
     assert store.result(resolved()).value == LARGE
     assert (tmp_path / "tasks" / "a" / "result.json").stat().st_size < BLOB_LIMIT_BYTES
 
@@ -53,7 +54,7 @@ def test_large_inputs_and_results_are_in_files_of_their_own(tmp_path: Path) -> N
 @pytest.mark.parametrize("value", [None, 0, "", [], {}, False])
 def test_an_empty_value_is_a_result(tmp_path: Path, value: object) -> None:
     store = files(tmp_path)
-    store.write_result(resolved(), ok(value))
+    store.write_result(resolved(), ok(value), SyncGroup())
     assert store.result(resolved()).value == value
 
 
@@ -66,14 +67,14 @@ def test_output_is_stored_byte_for_byte_or_by_its_reference(tmp_path: Path) -> N
         started_at=MOMENT,
         finished_at=MOMENT,
     )
-    written = files(tmp_path).write_result(resolved(), posted)
+    written = files(tmp_path).write_result(resolved(), posted, SyncGroup())
     assert (written.stdout_ref, written.stderr_ref) == ("tasks/a/stdout.log", "logs/e.txt")
     assert (tmp_path / "tasks/a/stdout.log").read_bytes() == b"a\xff\n"
 
 
 def test_an_error_is_read_from_its_entry_and_else_from_its_file(tmp_path: Path) -> None:
     store = files(tmp_path)
-    store.write_result(resolved("error"), failure("E", "from the file"))
+    store.write_result(resolved("error"), failure("E", "from the file"), SyncGroup())
     assert store.result(resolved("error", error={"message": "from the entry"})).error == {"message": "from the entry"}
     assert store.result(resolved("error")).error == {"name": "E", "message": "from the file"}
 
@@ -96,7 +97,7 @@ def test_a_reference_out_of_the_run_is_refused(tmp_path: Path, ref: str) -> None
 @pytest.mark.parametrize("text", ["", "{", "[]", "1", '{"status": "ok"}', "\xff"])
 def test_a_damaged_result_is_refused_and_named(tmp_path: Path, text: str) -> None:
     store = files(tmp_path)
-    store.write_result(resolved(), ok(1))
+    store.write_result(resolved(), ok(1), SyncGroup())
     (tmp_path / "tasks/a/result.json").write_text(text, encoding="latin-1")
     with pytest.raises(JournalBroken, match=r"tasks/a/result\.json"):
         store.result(resolved())
@@ -104,7 +105,7 @@ def test_a_damaged_result_is_refused_and_named(tmp_path: Path, text: str) -> Non
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     store = files(tmp_path)
-    store.write_task(make_request("a", inputs=LARGE))
+    store.write_task(make_request("a", inputs=LARGE), SyncGroup())
     next((tmp_path / "tasks/a/blobs").iterdir()).unlink()
     with pytest.raises(JournalBroken, match="blobs/inputs-"):
         store.task(requested())

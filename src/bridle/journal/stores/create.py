@@ -11,7 +11,7 @@ from bridle.journal.format import codec, layout
 from bridle.journal.format.digest import sha256
 from bridle.journal.format.entries import RUN_CREATED
 from bridle.journal.format.state import file_name
-from bridle.journal.stores.effect_files import make_durable
+from bridle.journal.stores.effect_files import make_folder
 
 
 class NewRun:
@@ -71,10 +71,12 @@ def create_run(runs: Path, new: NewRun, *, proof: str, ulid: str, created_at: st
     run = runs / ids.check_id(new.run_id, what="the run id")
     if os.path.lexists(run):
         raise _exists(run)
-    make_durable(runs)
     unfinished = disk.temporary_name(runs)
     try:
-        _fill(unfinished, run, new, proof=proof, ulid=ulid, created_at=created_at)
+        with disk.SyncGroup() as group:
+            make_folder(runs, group)
+            _fill(unfinished, run, new, group, proof=proof, ulid=ulid, created_at=created_at)
+            group.sync()
         _name(unfinished, run)
     except BaseException:
         import shutil  # imports compression libraries, needed only after a failure
@@ -101,7 +103,9 @@ def entrypoint(new: NewRun, run: Path) -> dict[str, str]:
     return {"importPath": path, "exportName": new.export}
 
 
-def _fill(folder: Path, run: Path, new: NewRun, *, proof: str, ulid: str, created_at: str) -> None:
+def _fill(
+    folder: Path, run: Path, new: NewRun, group: disk.SyncGroup, *, proof: str, ulid: str, created_at: str
+) -> None:
     metadata = _metadata(new, entrypoint(new, run), proof=proof, created_at=created_at)
     data = _created_data(new, metadata)
     try:
@@ -118,9 +122,9 @@ def _fill(folder: Path, run: Path, new: NewRun, *, proof: str, ulid: str, create
     for name in layout.FOLDERS:
         disk.make_private_folder(folder / name)
     for name, text in documents.items():
-        disk.write_new(folder / name, text)
-    disk.sync_folder(folder / layout.JOURNAL)
-    disk.sync_folder(folder)
+        group.write_new(folder / name, text)
+    group.add_folder(folder / layout.JOURNAL)
+    group.add_folder(folder)
 
 
 def _name(folder: Path, run: Path) -> None:

@@ -1,6 +1,7 @@
 """The files of one effect: task.json, result.json, its output, and values too large for either.
 
-All of them are on disk before the entry that refers to them. A crash in between leaves files that are never read.
+All of them are on disk before the entry that refers to them: the caller syncs them together with the entry's text, and
+gives the entry its name afterwards. A crash in between leaves files that are never read.
 """
 
 from __future__ import annotations
@@ -53,26 +54,27 @@ class TaskFiles:
     def __init__(self, run: Path) -> None:
         self._run = run
 
-    def write_task(self, request: Request) -> FileRefs:
+    def write_task(self, request: Request, group: disk.SyncGroup) -> FileRefs:
         """Write the blobs of a task, then task.json."""
         for name, text in request.blobs.items():
-            self._write(request.effect_id, f"{layout.BLOBS}/{ids.check_id(name, what='the blob name')}", text)
-        inputs_ref = self._write_blob(request.effect_id, "inputs", request.inputs)
+            blob = f"{layout.BLOBS}/{ids.check_id(name, what='the blob name')}"
+            self._write(request.effect_id, blob, text, group)
+        inputs_ref = self._write_blob(request.effect_id, "inputs", request.inputs, group)
         text = codec.pretty(documents.task_document(request, inputs_ref=inputs_ref))
-        ref = self._write(request.effect_id, layout.TASK_FILE, text)
+        ref = self._write(request.effect_id, layout.TASK_FILE, text, group)
         return FileRefs(ref, text, inputs_ref=inputs_ref)
 
-    def write_result(self, effect: Effect, posted: Posted) -> FileRefs:
+    def write_result(self, effect: Effect, posted: Posted, group: disk.SyncGroup) -> FileRefs:
         """Write the output, a blob for a large value, and result.json."""
         effect_id = effect.effect_id
-        result_ref = self._write_blob(effect_id, "result", posted.value) if posted.status == OK else None
-        stdout_ref = self._write_output(effect_id, "stdout.log", posted.stdout)
-        stderr_ref = self._write_output(effect_id, "stderr.log", posted.stderr)
+        result_ref = self._write_blob(effect_id, "result", posted.value, group) if posted.status == OK else None
+        stdout_ref = self._write_output(effect_id, "stdout.log", posted.stdout, group)
+        stderr_ref = self._write_output(effect_id, "stderr.log", posted.stderr, group)
         document = documents.result_document(
             effect, posted, result_ref=result_ref, stdout_ref=stdout_ref, stderr_ref=stderr_ref
         )
         result = codec.pretty(document)
-        ref = self._write(effect_id, layout.RESULT_FILE, result)
+        ref = self._write(effect_id, layout.RESULT_FILE, result, group)
         outputs = {layout.STDOUT_DIGEST: posted.stdout, layout.STDERR_DIGEST: posted.stderr}
         texts = {name: output.text for name, output in outputs.items() if output is not None}
         digests = {name: sha256(_encoded(text)) for name, text in texts.items() if text is not None}
@@ -150,19 +152,19 @@ class TaskFiles:
             raise self._unusable(path, "it is not an object")
         return value
 
-    def _write_blob(self, effect_id: str, name: str, value: object) -> str | None:
+    def _write_blob(self, effect_id: str, name: str, value: object, group: disk.SyncGroup) -> str | None:
         blob = documents.blob_of(name, value)
-        return self._write(effect_id, f"{layout.BLOBS}/{blob.name}", blob.text) if blob else None
+        return self._write(effect_id, f"{layout.BLOBS}/{blob.name}", blob.text, group) if blob else None
 
-    def _write_output(self, effect_id: str, name: str, output: Output | None) -> str | None:
+    def _write_output(self, effect_id: str, name: str, output: Output | None, group: disk.SyncGroup) -> str | None:
         if output is None or output.text is None:
             return None if output is None else output.ref
-        return self._write(effect_id, name, _encoded(output.text))
+        return self._write(effect_id, name, _encoded(output.text), group)
 
-    def _write(self, effect_id: str, name: str, data: bytes) -> str:
+    def _write(self, effect_id: str, name: str, data: bytes, group: disk.SyncGroup) -> str:
         path = self.path(effect_id) / name
-        make_durable(path.parent)
-        disk.write_atomic(path, data)
+        make_folder(path.parent, group)
+        group.write_atomic(path, data)
         return f"{layout.TASKS}/{effect_id}/{name}"
 
     def _read_bytes(self, path: Path, *, digest: str | None) -> bytes:
@@ -201,12 +203,12 @@ def _encoded(output: str) -> bytes:
     return output.encode("utf-8", "surrogateescape")
 
 
-def make_durable(folder: Path) -> None:
-    """Create a folder and its missing parents durably."""
+def make_folder(folder: Path, group: disk.SyncGroup) -> None:
+    """Create a folder and its missing parents; durable once the group is synced."""
     missing = []
     while not folder.is_dir():
         missing.append(folder)
         folder = folder.parent
     for new in reversed(missing):
         disk.make_private_folder(new)
-        disk.sync_folder(new.parent)
+        group.add_folder(new.parent)

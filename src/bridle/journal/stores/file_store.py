@@ -1,7 +1,7 @@
 """The store in a folder: `file_reader` plus the only code that writes journals.
 
-An entry is durable before the call returns: written to a file beside the journal, synced, renamed into it, the folder
-synced.
+An entry is durable before the call returns: written to a file beside the journal, synced together with the files that
+it refers to, renamed into the journal, the folder synced.
 """
 
 from __future__ import annotations
@@ -124,20 +124,22 @@ class FileWriter:
         """Append one entry, durably."""
         if entry_type == RUN_COMPLETED and self._output_digest is not None:
             data = {**data, layout.OUTPUT_DIGEST: self._output_digest}
-        return self._append(entry_type, data)
+        with disk.SyncGroup() as group:
+            return self._append(entry_type, data, group)
 
     def request(self, request: Request) -> Entry:
         """Write task.json, then append EFFECT_REQUESTED."""
         self._catch_up()
         check_unused(self.state, request)
-        refs = self._store.tasks.write_task(request)
-        data = documents.requested_data(request, task_ref=refs.ref, inputs_ref=refs.inputs_ref)
-        data[layout.TASK_DIGEST] = refs.sha256
-        if request.blobs:
-            data[layout.BLOB_REFS] = [
-                f"{layout.TASKS}/{request.effect_id}/{layout.BLOBS}/{name}" for name in request.blobs
-            ]
-        return self._append(EFFECT_REQUESTED, data, digest=documents.digest_of(request.inputs))
+        with disk.SyncGroup() as group:
+            refs = self._store.tasks.write_task(request, group)
+            data = documents.requested_data(request, task_ref=refs.ref, inputs_ref=refs.inputs_ref)
+            data[layout.TASK_DIGEST] = refs.sha256
+            if request.blobs:
+                data[layout.BLOB_REFS] = [
+                    f"{layout.TASKS}/{request.effect_id}/{layout.BLOBS}/{name}" for name in request.blobs
+                ]
+            return self._append(EFFECT_REQUESTED, data, group, digest=documents.digest_of(request.inputs))
 
     def resolve(self, effect_id: str, posted: Posted, *, key: str | None = None) -> Entry:
         """Write result.json, then append EFFECT_RESOLVED."""
@@ -147,12 +149,14 @@ class FileWriter:
         if effect is None:
             effect = pending_effect(self.state, effect_id, key=key)
         check_answer(effect, posted)
-        refs = self._store.tasks.write_result(effect, posted)
-        data = documents.resolved_data(
-            effect_id, posted, result_ref=refs.ref, stdout_ref=refs.stdout_ref, stderr_ref=refs.stderr_ref
-        )
-        data |= {layout.RESULT_DIGEST: refs.sha256, **refs.digests}
-        return self._append(EFFECT_RESOLVED, data, value=canonical(posted.value), has_value=posted.status == OK)
+        with disk.SyncGroup() as group:
+            refs = self._store.tasks.write_result(effect, posted, group)
+            data = documents.resolved_data(
+                effect_id, posted, result_ref=refs.ref, stdout_ref=refs.stdout_ref, stderr_ref=refs.stderr_ref
+            )
+            data |= {layout.RESULT_DIGEST: refs.sha256, **refs.digests}
+            value, has_value = canonical(posted.value), posted.status == OK
+            return self._append(EFFECT_RESOLVED, data, group, value=value, has_value=has_value)
 
     def write_output(self, value: object) -> str:
         """Write the output of the process; return the reference for RUN_COMPLETED."""
@@ -189,11 +193,13 @@ class FileWriter:
         self,
         entry_type: str,
         data: Mapping[str, object],
+        group: disk.SyncGroup,
         *,
         value: object = None,
         has_value: bool = False,
         digest: str | None = None,
     ) -> Entry:
+        """Append an entry; what it refers to is in the group, and becomes durable with the entry's text."""
         if self._is_over or self._has_failed:
             raise InternalError("a writer that has released its lock or has failed cannot append")
         recorded_ns = time.time_ns()
@@ -201,7 +207,8 @@ class FileWriter:
         temporary = disk.temporary_name(self._store.run)
         self._has_failed = True  # until the entry is durable: after a failure the state is unknown
         try:
-            disk.write_new(temporary, text)
+            group.write_new(temporary, text)
+            group.sync()
             entry = self._place(temporary, text, recorded_ns)
         except BaseException:
             temporary.unlink(missing_ok=True)
