@@ -22,7 +22,20 @@ from pathlib import Path
 from typing import Any
 
 from bench import loop_floor
-from bench.loops import EARLY_END, LIMIT_SECONDS, WINDOW, Figures, Loop, LoopFailed, Place, measure, ours, peers, place
+from bench.loops import (
+    EARLY_END,
+    LIMIT_SECONDS,
+    WINDOW,
+    Figures,
+    Loop,
+    LoopFailed,
+    Place,
+    measure,
+    ours,
+    peers,
+    place,
+    run_to_end,
+)
 from bench.measure import CACHE, Target
 
 TASKS = 30
@@ -98,22 +111,8 @@ def _trace(folder: Path, loop: Loop) -> loop_floor.Trace:
     )
     with place(folder / "scene", recorded, TASKS, starts=log) as here:
         log.unlink(missing_ok=True)  # what making the scene took
-        _run_once(recorded, here)
+        run_to_end(recorded, here)
         return loop_floor.read_trace(log, here.repository, here.base)
-
-
-def _run_once(loop: Loop, here: Place) -> None:
-    done = subprocess.run(
-        loop.argv,
-        cwd=here.repository,
-        env=here.environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-        timeout=LIMIT_SECONDS,
-    )
-    if done.returncode not in (0, 1):  # 1: nothing verifies tasks without a check
-        raise LoopFailed(f"{loop.name} ended with {done.returncode}:\n{(done.stdout + done.stderr).decode()[-2000:]}")
 
 
 def _floor(folder: Path, trace: loop_floor.Trace) -> Loop:

@@ -193,6 +193,21 @@ def measure(loop: Loop, here: Place, tasks: int, seen: Figures) -> None:
         seen.late = (starts.cpu[tasks] - starts.cpu[tasks - WINDOW]) / WINDOW
 
 
+def run_to_end(loop: Loop, here: Place) -> None:
+    """Run a program to its end without measuring it."""
+    done = subprocess.run(
+        loop.argv,
+        cwd=here.repository,
+        env=here.environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        timeout=LIMIT_SECONDS,
+    )
+    if done.returncode not in (0, 1):  # 1: nothing verifies tasks without a check
+        raise LoopFailed(f"{loop.name} ended with {done.returncode}:\n{(done.stdout + done.stderr).decode()[-2000:]}")
+
+
 class LoopFailed(Exception):
     """A program did not do its tasks; the message says which and what it printed."""
 

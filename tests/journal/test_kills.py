@@ -33,7 +33,7 @@ LIMIT_SECONDS = 60
 NAMED_POINTS = {
     "post": {
         "result.json is written": r"write \S+/tasks/E2/\.bridle-\w+\.tmp$",
-        "result.json is synced": r"sync \S+/tasks/E2/\.bridle-\w+\.tmp$",
+        "result.json is synced": r"sync \S+/tasks/E2/result\.json$",
         "result.json is named": r"rename \S+ -> \S+/tasks/E2/result\.json$",
         "the folder of the effect is synced": r"sync \S+/tasks/E2$",
         "the entry is written": r"write \S+/r/\.bridle-\w+\.tmp$",
@@ -71,21 +71,22 @@ def gated(write: str, run: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def killed_at(write: str, run: Path, point: int | None) -> list[str]:
-    """Kill the writer before its change of that number, if it has so many; gives the points that it came to."""
+def killed_at(write: str, run: Path, pattern: str | None = None, times: int = 1) -> list[str]:
+    """Kill the writer when it has come to such a point so many times; gives the points that it came to."""
     reached: list[str] = []
     with gated(write, run) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         while (line := process.stdout.readline().strip()) not in ("done", ""):
             reached.append(line)
-            if len(reached) - 1 == point:
+            times -= pattern is not None and re.search(pattern, line) is not None
+            if not times:
                 process.send_signal(signal.SIGKILL)
                 break
             process.stdin.write("on\n")
             process.stdin.flush()
         process.wait(LIMIT_SECONDS)
-    assert process.returncode == (0 if point is None else -signal.SIGKILL)
+    assert process.returncode == (0 if pattern is None else -signal.SIGKILL)
     return reached
 
 
@@ -94,15 +95,14 @@ def test_killed_at_every_named_point_the_run_goes_on_and_ends_the_same(
     write: str, tmp_path: Path, record_property: Report
 ) -> None:
     undisturbed = new_run(tmp_path / "undisturbed")
-    points = killed_at(write, undisturbed, None)
+    points = killed_at(write, undisturbed)
     expected = summary(undisturbed)
     for name, pattern in NAMED_POINTS[write].items():
-        numbers = [number for number, line in enumerate(points) if re.search(pattern, line)]
-        assert numbers, f"the writer never came to the point where {name}"
+        times = sum(re.search(pattern, line) is not None for line in points)
+        assert times, f"the writer never came to the point where {name}"
         run = new_run(tmp_path / name.replace(" ", "-"))
         before = [entry.ulid for entry in FileReader(run).entries()]
-        reached = killed_at(write, run, numbers[-1])
-        assert re.search(pattern, reached[-1]), f"it was killed elsewhere: {reached[-1]}"
+        killed_at(write, run, pattern, times)
         assert_intact(run, before, done=False)
         write_again(WRITES[write], run)
         assert summary(run) == expected
@@ -235,16 +235,14 @@ def storm(run: Path, shares: list[list[str]]) -> list[str]:
 
 def test_a_writer_killed_with_its_lock_leaves_it_free(tmp_path: Path) -> None:
     run = new_run(tmp_path)
-    killed_at("append", run, 4)
+    killed_at("append", run, NAMED_POINTS["append"]["the entry is named"])
     with FileStore(run).write("the next one", wait_seconds=0) as writer:
         assert writer.append("BRIDLE_X", {}).seq == 5
 
 
 def test_a_result_that_was_never_acknowledged_gives_way_to_the_next_one(tmp_path: Path) -> None:
     run = new_run(tmp_path)
-    points = killed_at("post", new_run(tmp_path / "other"), None)
-    number = next(i for i, line in enumerate(points) if re.search(NAMED_POINTS["post"]["the entry is named"], line))
-    killed_at("post", run, number)
+    killed_at("post", run, NAMED_POINTS["post"]["the entry is named"])
     assert (run / "tasks" / "E2" / "result.json").exists()
     assert list(FileReader(run).position().pending) == ["E2"]
     with FileStore(run).write("test") as writer:
