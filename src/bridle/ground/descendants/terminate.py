@@ -50,7 +50,8 @@ def find(token: str, root_pid: int | None, *, known: Collection[ProcessRef] = ()
     `root_pid` must be a child that has not been reaped, so that its pid is not reused.
     """
     roots = () if root_pid is None else (root_pid,)
-    return select(census.take(), {token}, roots=roots, known=known, ourselves=os.getpid())
+    since = _earliest((token,), [census.find_process(pid) for pid in roots])
+    return select(census.take(since=since), {token}, roots=roots, known=known, ourselves=os.getpid())
 
 
 def select(
@@ -116,10 +117,11 @@ def end_many(
     ended: dict[ProcessRef, None] = {}
     empty_sweeps = 0
     processes: list[ProcessRef] = []
-    starts = _starts_of_ended(roots)
+    found = [census.find_process(pid) for pid in roots]
+    starts, since = _starts_of_ended(found), _earliest(tokens, found)
     for _ in range(SWEEP_LIMIT):
         remembered = {*known, *ended}
-        entries = census.take()
+        entries = census.take(since=since)
         processes = select(entries, tokens, roots=roots, known=remembered, ourselves=os.getpid())
         if not processes:
             empty_sweeps += 1
@@ -140,9 +142,15 @@ def end_many(
     raise _survivors(processes)
 
 
-def _starts_of_ended(roots: Collection[int]) -> dict[int, float] | None:
+def _earliest(tokens: Collection[str], roots: Collection[Entry | None]) -> float:
+    """Return the start of the oldest root: no process with its token is older. 0.0 unless each token has its root."""
+    if len(roots) != len(tokens):
+        return 0.0
+    return min((0.0 if root is None else root.create_time for root in roots), default=0.0)
+
+
+def _starts_of_ended(found: Collection[Entry | None]) -> dict[int, float] | None:
     """Return the start times of these processes; None unless all have ended and are still listed."""
-    found = [census.find_process(pid) for pid in roots]
     entries = [entry for entry in found if entry is not None and not entry.is_alive]
     return {entry.pid: entry.create_time for entry in entries} if found and len(entries) == len(found) else None
 
