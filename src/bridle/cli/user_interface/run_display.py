@@ -82,7 +82,7 @@ class LineDisplay:
             write=lambda line: _write(line.plain),
             is_parallel=_is_parallel(folders),
         )
-        self._store = FileStore(run)
+        self._store = FileStore(run, reuses_view=True)
         self._ticking: asyncio.Task[None] | None = None
 
     def say(self, line: str) -> None:
@@ -123,7 +123,7 @@ class LiveDisplay:
     """Shows the tasks and the current step at the bottom of the terminal, finished steps above."""
 
     def __init__(self, run: Path, folders: tuple[Path, ...], inputs: RunInputs, mask: Mask) -> None:
-        self._store = FileStore(run)
+        self._store = FileStore(run, reuses_view=True)
         self._clock = SteadyClock()
         self._screen = RunScreen(*folders, mask=mask, began_seconds=self._clock.now().timestamp(), price=_price)
         self._printer = RunPrinter(

@@ -275,7 +275,8 @@ async def _drive_once(
 ) -> DriveResult | RunEnd:
     """Drive until the run ends, pauses or waits; or end at once where a limit is already reached."""
     run, settings = store.run, context.settings
-    messages = UserMessageReader(FileStore(run, reuses_view=True))
+    kept = FileStore(run, reuses_view=True)
+    messages = UserMessageReader(kept)
     shared_budget.name_limits(context, messages)
     interrupted = interrupted_work(store, inputs.workspaces, read_driver_times(run))
     receipt = await _replayed_receipt(store) if store.state().effects else Receipt()
@@ -295,7 +296,7 @@ async def _drive_once(
 
     def show(receipt: Receipt) -> None:
         """Show a receipt with what earlier drivers used, and the limits in force."""
-        receipt = current_state.with_interrupted(receipt, interrupted.only(store.position().pending))
+        receipt = current_state.with_interrupted(receipt, interrupted.only(kept.position().pending))
         limits = messages.limits_in_force(settings.limits)
         seconds = time_used.seconds_used(receipt, earlier)
         on_receipt(msgspec.structs.replace(receipt, limits=limits, seconds=round(seconds, 3)))
