@@ -1,7 +1,7 @@
 """The files of one effect: task.json, result.json, its output, and values too large for either.
 
-All of them are on disk before the entry that refers to them: the caller syncs them together with the entry's text, and
-gives the entry its name afterwards. A crash in between leaves files that are never read.
+All of them are on disk before the entry that refers to them: the caller syncs them together with the text of the entry,
+then renames it into the journal. A crash in between leaves files that are never read.
 """
 
 from __future__ import annotations
