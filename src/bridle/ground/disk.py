@@ -5,7 +5,6 @@ Every OSError is raised as a DiskError that names the file and a remedy.
 
 from __future__ import annotations
 
-import _thread  # not threading, which hooks cannot afford
 import errno
 import os
 import stat
@@ -19,9 +18,6 @@ JSON_LIMIT_BYTES = 64 * 1024 * 1024
 # A file before its rename. What a killed writer leaves under such a name can be deleted.
 TEMPORARY_PREFIX = ".bridle-"
 TEMPORARY_SUFFIX = ".tmp"
-
-# Some network file systems cannot sync a folder; there a rename is as durable as they make it.
-_NO_FOLDER_SYNC = (errno.EINVAL, errno.ENOTSUP)
 
 _REMEDIES = {
     errno.ENOSPC: "Free some space on that disk and run again.",
@@ -100,102 +96,6 @@ def sync_folder(folder: Path) -> None:
     """Sync a folder, so that its entries are durable."""
     with _disk_errors(folder, "synced"):
         _sync_folder(folder)
-
-
-class SyncGroup:
-    """Files and folders that become durable together: written one by one, then synced side by side.
-
-    Nothing of it is safe before `sync` returns, so what refers to it is written afterwards.
-    """
-
-    __slots__ = ("_fds", "_folders")
-
-    def __init__(self) -> None:
-        self._fds: list[int] = []
-        self._folders: dict[str, None] = {}
-
-    def __enter__(self) -> SyncGroup:
-        return self
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        while self._fds:
-            os.close(self._fds.pop())
-
-    def write_new(self, path: Path, data: bytes, *, mode: int = 0o600) -> None:
-        """Write a new file; its folder is not in the group."""
-        with _disk_errors(path, "written"):
-            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-            self._fds.append(fd)
-            os.fchmod(fd, mode)  # the umask must not restrict the mode
-            _write_fully(fd, data)
-
-    def write_atomic(self, path: Path, data: bytes) -> None:
-        """Replace a file; a reader finds the old content or the new one, unless the power fails before the sync."""
-        temporary = temporary_name(path.parent)
-        try:
-            self.write_new(temporary, data)
-            move(temporary, path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        self.add_folder(path.parent)
-
-    def add_folder(self, folder: Path) -> None:
-        self._folders[str(folder)] = None
-
-    def sync(self) -> None:
-        """Sync all of it, and return when all of it is safe."""
-        for folder in self._folders:
-            with _disk_errors(Path(folder), "synced"):
-                self._fds.append(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-        self._folders.clear()
-        others = [_SyncInThread(fd) for fd in self._fds[1:]]
-        try:
-            if self._fds:
-                _sync_one(self._fds[0])
-        finally:
-            errors = [other.wait() for other in others]
-        for error in errors:
-            if error is not None:
-                raise error
-
-
-class _SyncInThread:
-    """One fsync in a thread of its own; the interpreter runs other threads while the disk works."""
-
-    __slots__ = ("_done", "_error", "_fd")
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-        self._error: BaseException | None = None
-        self._done = _thread.allocate_lock()
-        self._done.acquire()
-        try:
-            _thread.start_new_thread(self._sync, ())
-        except RuntimeError:  # no more threads can be started
-            self._sync()
-
-    def wait(self) -> BaseException | None:
-        """Wait for the end of the fsync and return its error."""
-        self._done.acquire()
-        return self._error
-
-    def _sync(self) -> None:
-        try:
-            _sync_one(self._fd)
-        except BaseException as error:  # noqa: BLE001  # raised where it is waited for
-            self._error = error
-        finally:
-            self._done.release()
-
-
-def _sync_one(fd: int) -> None:
-    with _disk_errors(fd, "synced"):
-        try:
-            os.fsync(fd)
-        except OSError as error:
-            if not stat.S_ISDIR(os.fstat(fd).st_mode) or error.errno not in _NO_FOLDER_SYNC:
-                raise
 
 
 def create_exclusive(path: Path, *, mode: int = 0o600) -> int:
@@ -436,7 +336,8 @@ def _sync_folder(folder: Path) -> None:
     try:
         os.fsync(fd)
     except OSError as error:
-        if error.errno not in _NO_FOLDER_SYNC:
+        # Some network file systems cannot sync a folder; there the rename is as durable as they make it.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
             raise
     finally:
         os.close(fd)

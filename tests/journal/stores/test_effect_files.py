@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from bridle.errors import JournalBroken, UserError
-from bridle.ground.disk import SyncGroup
 from bridle.ground.light.quick_path import Path as QuickPath
+from bridle.ground.sync_group import SyncGroup
 from bridle.journal.format.documents import BLOB_LIMIT_BYTES
 from bridle.journal.format.entries import Effect, Entry, Output, Posted
 from bridle.journal.stores.effect_files import TaskFiles

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bridle.errors import DiskError, RunExists, UsageError
 from bridle.ground import disk, ids
+from bridle.ground.sync_group import SyncGroup
 from bridle.journal.format import codec, layout
 from bridle.journal.format.digest import sha256
 from bridle.journal.format.entries import RUN_CREATED
@@ -73,7 +74,7 @@ def create_run(runs: Path, new: NewRun, *, proof: str, ulid: str, created_at: st
         raise _exists(run)
     unfinished = disk.temporary_name(runs)
     try:
-        with disk.SyncGroup() as group:
+        with SyncGroup() as group:
             make_folder(runs, group)
             _fill(unfinished, run, new, group, proof=proof, ulid=ulid, created_at=created_at)
             group.sync()
@@ -103,9 +104,7 @@ def entrypoint(new: NewRun, run: Path) -> dict[str, str]:
     return {"importPath": path, "exportName": new.export}
 
 
-def _fill(
-    folder: Path, run: Path, new: NewRun, group: disk.SyncGroup, *, proof: str, ulid: str, created_at: str
-) -> None:
+def _fill(folder: Path, run: Path, new: NewRun, group: SyncGroup, *, proof: str, ulid: str, created_at: str) -> None:
     metadata = _metadata(new, entrypoint(new, run), proof=proof, created_at=created_at)
     data = _created_data(new, metadata)
     try:

@@ -12,6 +12,7 @@ from bridle.errors import DiskError, JournalBroken
 from bridle.ground import disk, ids
 from bridle.ground.light.quick_path import Path
 from bridle.ground.light.shell_word import shell_word
+from bridle.ground.sync_group import SyncGroup
 from bridle.journal.format import codec, documents, layout
 from bridle.journal.format.digest import sha256
 from bridle.journal.format.documents import ResultDocument, TaskDocument
@@ -54,7 +55,7 @@ class TaskFiles:
     def __init__(self, run: Path) -> None:
         self._run = run
 
-    def write_task(self, request: Request, group: disk.SyncGroup) -> FileRefs:
+    def write_task(self, request: Request, group: SyncGroup) -> FileRefs:
         """Write the blobs of a task, then task.json."""
         for name, text in request.blobs.items():
             blob = f"{layout.BLOBS}/{ids.check_id(name, what='the blob name')}"
@@ -64,7 +65,7 @@ class TaskFiles:
         ref = self._write(request.effect_id, layout.TASK_FILE, text, group)
         return FileRefs(ref, text, inputs_ref=inputs_ref)
 
-    def write_result(self, effect: Effect, posted: Posted, group: disk.SyncGroup) -> FileRefs:
+    def write_result(self, effect: Effect, posted: Posted, group: SyncGroup) -> FileRefs:
         """Write the output, a blob for a large value, and result.json."""
         effect_id = effect.effect_id
         result_ref = self._write_blob(effect_id, "result", posted.value, group) if posted.status == OK else None
@@ -152,16 +153,16 @@ class TaskFiles:
             raise self._unusable(path, "it is not an object")
         return value
 
-    def _write_blob(self, effect_id: str, name: str, value: object, group: disk.SyncGroup) -> str | None:
+    def _write_blob(self, effect_id: str, name: str, value: object, group: SyncGroup) -> str | None:
         blob = documents.blob_of(name, value)
         return self._write(effect_id, f"{layout.BLOBS}/{blob.name}", blob.text, group) if blob else None
 
-    def _write_output(self, effect_id: str, name: str, output: Output | None, group: disk.SyncGroup) -> str | None:
+    def _write_output(self, effect_id: str, name: str, output: Output | None, group: SyncGroup) -> str | None:
         if output is None or output.text is None:
             return None if output is None else output.ref
         return self._write(effect_id, name, _encoded(output.text), group)
 
-    def _write(self, effect_id: str, name: str, data: bytes, group: disk.SyncGroup) -> str:
+    def _write(self, effect_id: str, name: str, data: bytes, group: SyncGroup) -> str:
         path = self.path(effect_id) / name
         make_folder(path.parent, group)
         group.write_atomic(path, data)
@@ -203,7 +204,7 @@ def _encoded(output: str) -> bytes:
     return output.encode("utf-8", "surrogateescape")
 
 
-def make_folder(folder: Path, group: disk.SyncGroup) -> None:
+def make_folder(folder: Path, group: SyncGroup) -> None:
     """Create a folder and its missing parents; durable once the group is synced."""
     missing = []
     while not folder.is_dir():

@@ -15,6 +15,7 @@ from bridle.ground.light.abc_names import Mapping
 from bridle.ground.light.moments import iso
 from bridle.ground.light.quick_path import Path
 from bridle.ground.lock import FileLock
+from bridle.ground.sync_group import SyncGroup
 from bridle.journal.format import codec, documents, folder_names, layout
 from bridle.journal.format.digest import sha256
 from bridle.journal.format.entries import (
@@ -124,14 +125,14 @@ class FileWriter:
         """Append one entry, durably."""
         if entry_type == RUN_COMPLETED and self._output_digest is not None:
             data = {**data, layout.OUTPUT_DIGEST: self._output_digest}
-        with disk.SyncGroup() as group:
+        with SyncGroup() as group:
             return self._append(entry_type, data, group)
 
     def request(self, request: Request) -> Entry:
         """Write task.json, then append EFFECT_REQUESTED."""
         self._catch_up()
         check_unused(self.state, request)
-        with disk.SyncGroup() as group:
+        with SyncGroup() as group:
             refs = self._store.tasks.write_task(request, group)
             data = documents.requested_data(request, task_ref=refs.ref, inputs_ref=refs.inputs_ref)
             data[layout.TASK_DIGEST] = refs.sha256
@@ -149,7 +150,7 @@ class FileWriter:
         if effect is None:
             effect = pending_effect(self.state, effect_id, key=key)
         check_answer(effect, posted)
-        with disk.SyncGroup() as group:
+        with SyncGroup() as group:
             refs = self._store.tasks.write_result(effect, posted, group)
             data = documents.resolved_data(
                 effect_id, posted, result_ref=refs.ref, stdout_ref=refs.stdout_ref, stderr_ref=refs.stderr_ref
@@ -193,7 +194,7 @@ class FileWriter:
         self,
         entry_type: str,
         data: Mapping[str, object],
-        group: disk.SyncGroup,
+        group: SyncGroup,
         *,
         value: object = None,
         has_value: bool = False,
