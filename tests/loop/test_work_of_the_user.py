@@ -46,23 +46,25 @@ def resume(here: Project, code: int, *words: str) -> tuple[dict[str, object], st
 
 
 def test_what_the_user_did_survives_a_task_that_fails_later(tmp_path: Path) -> None:
-    agent = "open('work', 'a').write('agent\\n'); open('app', 'a').write('agent\\n')"
+    agent = "[open(name, 'a').write('agent\\n') for name in ('work', 'app', 'other')]"
     here = make_project(tmp_path, ONE, agent, app="app\n", **{"test.sh": "exit 1\n", "other": "other\n"})
     run_plan(here, 3, "--max-iterations", "1", "--tries", "2")
     (here.folder / "app").write_text("user\n" + (here.folder / "app").read_text())
+    commit(here, "other", "user\n" + (here.folder / "other").read_text())
     mine = commit(here, "mine", "committed\n")
     (here.folder / "notes").write_text("new\n")
     document, said = resume(here, 1, "--max-iterations", "9")
     assert verdicts(document) == {"One": "failed"}
     assert here.git("rev-parse", "HEAD") == mine
     assert (here.folder / "app").read_text() == "user\napp\n"
+    assert (here.folder / "other").read_text() == "user\nother\nagent\n", "as it was committed"
     assert (here.folder / "notes").read_text() == "new\n"
     assert not (here.folder / "work").exists()
     assert here.git("status", "--porcelain").splitlines() == ["M app", "?? notes"]
-    assert "a new commit, on which the run continues" in said
+    assert "2 new commits, on which the run continues" in said
     assert "you changed app: this is checked and committed with the next task" in said
     assert "you added notes: left alone" in said
-    assert any("a new commit" in line for line in document["found"])  # type: ignore[attr-defined]
+    assert any("2 new commits" in line for line in document["found"])  # type: ignore[attr-defined]
     assert "refs/bridle/snapshots/" in document["tasks"][0]["reason"]  # type: ignore[index]
     assert_replays(here)
 

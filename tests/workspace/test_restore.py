@@ -213,3 +213,15 @@ def test_a_split_index_is_like_any(tmp_path: Path) -> None:
     asyncio.run(restore(repo, taken))
     assert read_tree(repo.folder) == before
     assert git(repo.folder, "status", "--porcelain") == " M sub/b.txt\n"
+
+
+def test_a_file_that_our_output_goes_to_stays_also_if_the_snapshot_has_it(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r")
+    write(repo.folder, {"run.log": "of an earlier run\n"})
+    taken = asyncio.run(snapshot.take(repo))
+    now = Git(repo.folder)
+    now.own_output = ("run.log",)
+    write(repo.folder, {"run.log": "of this run\n", "a.txt": "bad\n"})
+    asyncio.run(restore(now, taken))
+    assert (repo.folder / "a.txt").read_text() == "one\n"
+    assert (repo.folder / "run.log").read_text() == "of this run\n"

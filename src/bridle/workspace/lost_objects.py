@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from bridle.errors import GitError
 from bridle.workspace.git import Git
 
+_PROMISOR = re.compile(r"remote\..+\.promisor", re.DOTALL)
 _ID = re.compile(r"\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b")
 _FOLDER = re.compile(r"[0-9a-f]{2}")
 _FILE = re.compile(r"[0-9a-f]{38}(?:[0-9a-f]{24})?")
@@ -29,8 +31,7 @@ async def find_missing(git: Git, base: str, tip: str) -> list[str]:
 
     In a partial clone objects may be missing: there only the commit itself is read.
     """
-    is_partial = "extensions.partialclone" in await git.settings()
-    if tip == base or is_partial:
+    if tip == base or _is_partial_clone(await git.settings()):
         return [] if await is_readable(git, tip) else [tip]
     try:
         _, text = await git.run("rev-list", "--objects", "--missing=print", "--end-of-options", f"{base}..{tip}")
@@ -53,6 +54,11 @@ async def remove_empty(git: Git) -> int:
                 path.unlink()
                 count += 1
     return count
+
+
+def _is_partial_clone(settings: Mapping[str, str]) -> bool:
+    """Return whether git fetches missing objects: git from 2.24 on names the remote, and no extension."""
+    return any(name == "extensions.partialclone" or _PROMISOR.fullmatch(name) for name in settings)
 
 
 def _is_empty(objects: Path, name: str) -> bool:

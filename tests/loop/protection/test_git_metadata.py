@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from bridle.loop.protection import git_metadata
 from tests.loop.fixtures.fake_agent import make_project
 from tests.loop.fixtures.loop_commands import MAKES_FILE, ONE_TASK, assert_replays, run_plan
+from tests.workspace.fixtures.repositories import git, make_repository
 
 
 def reports(document: dict[str, object], number: int = 0) -> dict[str, str]:
@@ -38,6 +40,22 @@ def test_the_branch_that_the_run_started_from_is_restored(tmp_path: Path, moves:
     assert "restored" in reports(document)["main"]
     assert here.git("rev-list", "main..HEAD").split() == document["commits"]
     assert_replays(here)
+
+
+@pytest.mark.parametrize("is_checked_out", [True, False])
+def test_the_branch_that_the_run_started_from_is_only_reported_while_it_is_checked_out(
+    tmp_path: Path, *, is_checked_out: bool
+) -> None:
+    repo = make_repository(tmp_path / "r")
+    if not is_checked_out:
+        git(repo.folder, "checkout", "-q", "-b", "other")
+    before = git_metadata.read_metadata(repo.folder)
+    moved = git(repo.folder, "commit-tree", "-m", "of the user", "HEAD^{tree}").strip()
+    git(repo.folder, "update-ref", "refs/heads/main", moved)
+    now = git_metadata.read_metadata(repo.folder)
+    (report,) = asyncio.run(git_metadata.restore_refs(repo, before, now, "main"))
+    assert ("restored" in report.what) is not is_checked_out
+    assert (git(repo.folder, "rev-parse", "main").strip() == moved) is is_checked_out
 
 
 def test_other_branches_and_tags_are_reported_and_deleted_ones_restored(tmp_path: Path) -> None:
