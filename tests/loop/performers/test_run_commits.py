@@ -1,0 +1,45 @@
+"""The commits of a run are found again on a branch that the user has rewritten, and no others are taken for them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from bridle.loop.performers import lost_commits, run_commits
+from bridle.loop.process.receipt import Receipt, TaskReceipt
+from tests.loop.fixtures.repositories import Repository, make_repository
+
+
+def receipt(here: Repository, **commits: str) -> Receipt:
+    tasks = tuple(TaskReceipt(title=title, commit=commit) for title, commit in commits.items())
+    return Receipt(tip=here.git("rev-parse", "HEAD").strip(), tasks=tasks)
+
+
+def test_a_commit_of_another_run_with_the_same_task_is_not_taken_for_the_rewritten_one(tmp_path: Path) -> None:
+    here = make_repository(tmp_path / "r", {"a.txt": "1\n"})
+    here.write({"a.txt": "2\n"})
+    known = here.commit("T")
+    done = receipt(here, T=known)
+    here.git("commit", "-q", "--amend", "--no-edit", "--date=2001-01-01T00:00:00Z")
+    rewritten = here.git("rev-parse", "HEAD").strip()
+    here.write({"b.txt": "of another run\n"})
+    here.git("add", "-A")
+    here.git("commit", "-q", "-m", "T\n\nBridle-Run: another\nBridle-Task: T\nBridle-Iteration: 1")
+    tip = here.git("rev-parse", "HEAD").strip()
+    assert asyncio.run(run_commits.locate(here.context, done, known=known, tip=tip)) == ({"T": rewritten}, [])
+    here.git("reset", "-q", "--hard", f"{rewritten}~1")
+    here.git("cherry-pick", tip)
+    tip = here.git("rev-parse", "HEAD").strip()
+    assert asyncio.run(run_commits.locate(here.context, done, known=known, tip=tip)) == ({}, ["T"])
+
+
+def test_a_run_goes_back_to_the_newest_commit_that_is_complete(tmp_path: Path) -> None:
+    here = make_repository(tmp_path / "r", {"a.txt": "1\n"})
+    commits = []
+    for number in range(3):
+        here.write({"a.txt": f"task {number}\n"})
+        commits.append(here.commit(f"T{number}"))
+    lost = receipt(here, **{f"T{number}": commit for number, commit in enumerate(commits)})
+    (here.folder / ".git/objects" / commits[2][:2] / commits[2][2:]).unlink()
+    found = asyncio.run(lost_commits._newest_complete(here.context, lost, []))
+    assert found == commits[1]
