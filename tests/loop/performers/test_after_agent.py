@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
-from bridle.loop.performers import after_agent
+from bridle.loop.effects import PrepareArgs
+from bridle.loop.performers import after_agent, branch
+from bridle.workspace import git_leftovers, snapshot
 from tests.loop.fixtures.repositories import make_repository
 
 
 @pytest.mark.parametrize("kind", ["file", "link to a folder", "link to nothing"])
 def test_a_file_or_a_link_in_place_of_a_folder_of_bridle_is_removed(tmp_path: Path, kind: str) -> None:
     here = make_repository(tmp_path / "r", {"a.txt": "1\n"})
+    asyncio.run(branch.prepare(PrepareArgs(), here.context))
+    before = asyncio.run(snapshot.take(here.context.git, name="before"))
+    git_before, state_before = after_agent.read_metadata(here.context), git_leftovers.read_state(here.folder)
     path, target = here.folder / ".ralph/state", tmp_path / "elsewhere"
     path.parent.mkdir(exist_ok=True)
     if kind == "file":
@@ -21,10 +27,8 @@ def test_a_file_or_a_link_in_place_of_a_folder_of_bridle_is_removed(tmp_path: Pa
         path.symlink_to(target)
     if kind == "link to a folder":
         target.mkdir()
-    (report,) = after_agent._restore_folders(here.context)
-    assert report.path == ".ralph/state"
+    left = asyncio.run(after_agent.restore(here.context, before, git_before, state_before))
+    assert (left.fault, [report.path for report in left.changes]) == (None, [".ralph/state"])
     assert not path.is_symlink()
     assert not path.exists()
-    path.mkdir()
-    assert after_agent._restore_folders(here.context) == []
     assert target.exists() == (kind == "link to a folder")

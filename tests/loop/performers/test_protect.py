@@ -695,6 +695,15 @@ def test_a_runner_without_settings_may_get_some_but_none_that_choose_tests(tmp_p
     assert not (made.folder / "pytest.ini").exists()
 
 
+def test_a_hook_that_drops_tests_is_removed_from_a_new_conftest_below_the_tested_folder(tmp_path: Path) -> None:
+    tests = {"tests/deep/test_a.py": "def test_a():\n    assert 1\n"}
+    here = make_repository(tmp_path / "r", tests, checks=["pytest tests"])
+    here.start()
+    here.write({"tests/deep/conftest.py": "import sys\n\nsys.path.insert(0, '.')\ncollect_ignore = ['test_a.py']\n"})
+    assert [item["path"] for item in here.protect()["undone"]] == ["tests/deep/conftest.py"]
+    assert here.read("tests/deep/conftest.py") == "import sys\n\nsys.path.insert(0, '.')\n"
+
+
 def test_a_missing_file_that_a_check_names_may_be_created(tmp_path: Path) -> None:
     made = make_repository(
         tmp_path / "r", {"a.py": ""}, checks=["make test", "npm test", "pytest tests/test_new.py", "./new.sh"]

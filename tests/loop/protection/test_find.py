@@ -147,6 +147,14 @@ def test_missing_files_are_not_protected() -> None:
     assert [part for part in protected.parts if part.state == "there" and part.kind != "conftest"] == []
 
 
+def test_what_runs_before_and_after_a_script_defines_the_check_too() -> None:
+    scripts = '"pretest": "./before.sh", "test": "./t.sh", "posttest": "./after.sh", "prelint": "./lint.sh"'
+    files = {"package.json": f'{{"scripts": {{{scripts}}}}}'} | dict.fromkeys(
+        ("before.sh", "t.sh", "after.sh", "lint.sh"), ""
+    )
+    assert set(found("npm test", files=files).files) == {"before.sh", "t.sh", "after.sh"}
+
+
 def test_scripts_that_run_each_other_in_a_circle_are_read_once() -> None:
     files = {"package.json": '{"scripts": {"a": "npm run b", "b": "npm run a && ./x.sh"}}', "x.sh": ""}
     assert set(found("npm run a", files=files).files) == {"x.sh"}
