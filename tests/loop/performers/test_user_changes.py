@@ -13,6 +13,7 @@ from bridle.loop.effect_results import ChecksResult, UserChanges
 from bridle.loop.performers import user_changes
 from bridle.loop.process.receipt import Receipt, TaskReceipt
 from bridle.loop.process.task_state import Verdict
+from bridle.loop.working_copy.left_state import LeftState
 from tests.loop.fixtures.repositories import make_repository
 
 PLAN = "# Plan\n\n## [ ] T\n\n## [ ] Other\n"
@@ -39,13 +40,18 @@ def test_ticks_in_the_plan_are_ours_only_if_we_tick(tmp_path: Path, *, tick: boo
 def test_an_operation_of_an_agent_is_not_refused_and_one_of_the_user_is(tmp_path: Path) -> None:
     here = make_repository(tmp_path / "r", {"a.txt": "1\n"})
     (here.folder / ".git/MERGE_HEAD").write_text(here.git("rev-parse", "HEAD"))
-    user_changes._refuse_unfinished(here.context, ("merge",), 0.0)
-    with pytest.raises(UsageError, match="a merge is in progress"):
-        user_changes._refuse_unfinished(here.context, (), 0.0)
     began = os.lstat(here.folder / ".git/MERGE_HEAD").st_mtime
-    user_changes._refuse_unfinished(here.context, None, began + 1)
-    with pytest.raises(UsageError, match="git merge --abort"):
-        user_changes._refuse_unfinished(here.context, None, began - 1)
+
+    def refuse(left: tuple[str, ...] | None, ended_at: float) -> None:
+        state = None if left is None else LeftState(1, "left", left)
+        asyncio.run(user_changes._refuse_unfinished(here.context, state, ended_at))
+
+    refuse(("merge",), 0.0)
+    with pytest.raises(UsageError, match="a merge is in progress"):
+        refuse((), 0.0)
+    with pytest.raises(UsageError, match="a merge is in progress"):
+        refuse(None, began - 60)
+    refuse(None, began + 60)
 
 
 def test_a_file_is_later_if_content_and_name_are(tmp_path: Path) -> None:

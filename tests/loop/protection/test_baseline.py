@@ -14,7 +14,7 @@ def test_a_file_that_must_not_exist_may_be_added_by_the_user(tmp_path: Path) -> 
     assert {"bridle.toml", ".ralph/check"} <= set(here.start().protected.absent)
     here.write({"bridle.toml": "tries = 2\n"})
     tip = here.git("rev-parse", "HEAD").strip()
-    adopted = asyncio.run(baseline.adopt(here.context, ["bridle.toml"], ["bridle.toml"], tip))
+    adopted = asyncio.run(baseline.adopt(here.context, ["bridle.toml"], ["bridle.toml"], tip, with_new_marks=True))
     assert "bridle.toml" in adopted.protected.files
     assert "bridle.toml" not in adopted.protected.absent
     assert ".ralph/check" in adopted.protected.absent
@@ -25,6 +25,6 @@ def test_a_file_that_the_user_has_added_to_git_is_not_left_alone_any_more(tmp_pa
     assert here.start().untracked == ("mine.txt", "notes.txt")
     here.git("add", "mine.txt")
     tip = here.git("rev-parse", "HEAD").strip()
-    adopted = asyncio.run(baseline.adopt(here.context, ["mine.txt"], [], tip))
+    adopted = asyncio.run(baseline.adopt(here.context, ["mine.txt"], [], tip, with_new_marks=True))
     assert adopted.untracked == ("notes.txt",)
     assert here.git("ls-tree", "--name-only", adopted.work).split() == ["a.txt", "mine.txt"]
