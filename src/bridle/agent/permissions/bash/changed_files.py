@@ -24,7 +24,7 @@ _OUTPUT_OPTIONS: Final = {
     "tree": "-o",
     "xmllint": "--output",
 }
-# Words with which such a program writes to places that its words do not name, or runs a program.
+# Words with which such a program writes to places that its arguments do not name, or runs a program.
 _CODE_OF_AWK: Final = (
     r"(?s:.*(?:print[^}]*>|(?<!\|)\|(?!\|)|system|getline|@load).*)|-[ifEl].*|--(?:file|include|exec|load).*"
 )
@@ -74,7 +74,7 @@ def files_changed(words: Sequence[Word]) -> FilesUsed | None:
 
 
 def written_by_options(program: str, rest: Sequence[Word], words: Sequence[Word]) -> FilesUsed | None:
-    """Return what a reading program writes by the options in `rest`, a part of its words; None if nothing.
+    """Return what a reading program writes by the options in `rest`, a part of its arguments; None if nothing.
 
     With an objection it is not known which files.
     """
@@ -109,7 +109,7 @@ def _values_of(signs: Sequence[str], words: Sequence[Word]) -> Iterator[Word]:
 
 
 def _only_prints(words: Sequence[Word]) -> bool:
-    """Return whether a sed command certainly neither writes, nor reads files that its words do not name."""
+    """Return whether a sed command certainly neither writes, nor reads files that its arguments do not name."""
     arguments = parse(words, known_options("-n -E -r -s -u -z -e: --quiet --silent --expression= --regexp-extended"))
     if arguments is None:
         return False
