@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.loop.fixtures.fake_agent import Project, make_project
+from tests.fixtures.bridle_program import BRIDLE
+from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
 from tests.loop.fixtures.loop_commands import assert_replays, receipt_of, run_plan, verdicts
 
 PLAN = "# One\n\n## One\nCheck: `sh test.sh`\n"
@@ -31,6 +34,66 @@ def test_a_check_that_needs_nothing_in_the_repository_is_done_without_a_commit(t
     outside = tmp_path / "outside"
     here = make_project(tmp_path, f"# One\n\n## One\nCheck: `test -f {outside}`\n", f"open({str(outside)!r}, 'w')")
     assert verdicts(run_plan(here, 0)) == {"One": "done"}
+
+
+# The work is in a tracked file, and a check needs one more file.
+BOTH = "grep -q good tool.cfg && grep -q good tracked\n"
+NESTED = "import subprocess; subprocess.run(['git', 'init', '-q', 'sub'], check=True); path = 'sub/tool.cfg'"
+COMMITTED = (
+    f"{NESTED}; open(path, 'w').write('good'); git = ['git', '-C', 'sub', '-c', 'user.name=n', '-c', 'user.email=e'];"
+    " [subprocess.run([*git, *words], check=True) for words in (['add', '-A'], ['commit', '-q', '-m', 'x'])]"
+)
+MIXED = {
+    "ignored": "path = 'tool.cfg'",
+    "in an ignored folder": "os.makedirs('conf', exist_ok=True); path = 'conf/tool.cfg'",
+    "in a repository without a commit": NESTED,
+    "in a repository with a commit": COMMITTED,
+    "of the user": "path = 'mine.cfg'",
+    "removed from git": "import subprocess; path = 'old.cfg'; open('.gitignore', 'a').write('old.cfg'); "
+    "subprocess.run(['git', 'rm', '-q', '--cached', path])",
+}
+
+
+@pytest.mark.parametrize("where", MIXED)
+def test_a_check_that_needs_both_the_commit_and_another_file_is_not_enough(tmp_path: Path, where: str) -> None:
+    agent = f"open('tracked', 'w').write('good'); {MIXED[where]}; open(path, 'w').write('good')"
+    path = {"ignored": "tool.cfg", "of the user": "mine.cfg", "removed from git": "old.cfg"}.get(where)
+    path = path or ("sub/tool.cfg" if "repository" in where else "conf/tool.cfg")
+    here = make_project(
+        tmp_path,
+        PLAN,
+        agent,
+        **{"test.sh": BOTH.replace("tool.cfg", path), "tracked": "bad", ".gitignore": "tool.cfg\nconf/\n"},
+        **({"old.cfg": "bad"} if where == "removed from git" else {}),
+    )
+    if where == "of the user":
+        (here.folder / path).write_text("bad")
+    document = run_plan(here, 1, "--tries", "1")
+    assert verdicts(document) == {"One": "failed"}
+    named = "sub" if "repository" in where else path
+    assert f"its checks pass only with files that no commit contains ({named}" in document["tasks"][0]["reason"]
+    assert document["commits"] == []
+    assert_replays(here)
+
+
+CHECK = "echo x >made.cfg; echo x >again.cfg; grep -q . env.cfg && test -d node_modules && grep -q good tracked\n"
+DEEDS = "open('again.cfg', 'w'); open('env.cfg', 'w').write('other'); os.mkdir('node_modules')"
+
+
+@pytest.mark.parametrize("more", ["", "; open('other.cfg', 'w')"])
+def test_ignored_files_that_a_clone_does_not_need_are_left_alone(tmp_path: Path, more: str) -> None:
+    """Those that the check makes, those from before the run, dependencies; and others, if the check passes without."""
+    agent = f"open('tracked', 'w').write('good'); {DEEDS}{more}"
+    ignores = "*.cfg\nnode_modules/\n"
+    here = make_project(tmp_path, PLAN, agent, **{"test.sh": CHECK, "tracked": "bad", ".gitignore": ignores})
+    (here.folder / "env.cfg").write_text("mine")
+    done = here.bridle("run", "PLAN.md", "--json")
+    assert verdicts(receipt_of(done, 0)) == {"One": "done"}
+    assert ("running the checks again without other.cfg" in done.stderr) == bool(more)
+    assert (here.folder / "env.cfg").read_text() == "other"
+    assert (here.folder / "other.cfg").exists() == bool(more)
+    assert here.git("status", "--porcelain") == ""
+    assert_replays(here)
 
 
 ASKS = """
@@ -71,4 +134,26 @@ def test_the_work_of_the_only_task_stays_while_its_question_waits(tmp_path: Path
     assert (here.folder / "half-one").read_text() == "One"
     document = receipt_of(here.bridle("answer", effects(document)["One"], "green", "--resume", "--json"), 0)
     assert here.git("show", "--name-only", "--format=", "HEAD").split() == ["half-one", "one"]
+    assert_replays(here)
+
+
+def test_files_that_were_moved_for_a_check_are_put_back_after_a_kill(tmp_path: Path) -> None:
+    dies = 'test -f more.cfg || test -f stop || { touch stop; kill -9 "$(cat driver)"; sleep 60; }'
+    check = f"grep -q good tracked || exit 1\n{dies}\n"
+    agent = "open('tracked', 'w').write('good'); open('more.cfg', 'w').write('mine')"
+    here = make_project(
+        tmp_path, PLAN, agent, **{"test.sh": check, "tracked": "bad", ".gitignore": "*.cfg\nstop\ndriver\n"}
+    )
+    driver = subprocess.Popen(
+        ["/bin/sh", "-c", 'echo $$ >driver; exec "$0" run PLAN.md --json', str(BRIDLE)],
+        cwd=here.folder,
+        env=here.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    assert driver.wait(LIMIT_SECONDS) == -signal.SIGKILL
+    assert not (here.folder / "more.cfg").exists()
+    assert verdicts(receipt_of(here.bridle("resume", "--json"), 0)) == {"One": "done"}
+    assert (here.folder / "more.cfg").read_text() == "mine"
+    assert here.git("status", "--porcelain") == ""
     assert_replays(here)

@@ -163,11 +163,15 @@ class PrepareResult(Result, frozen=True, kw_only=True):
 class ChecksResult(CopyResult, frozen=True, kw_only=True):
     """How the checks ended, and on which tree they ran."""
 
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"clock", "head", "outside"})
+
     passed: bool = False
     results: tuple[CheckResult, ...] = ()
     changed: tuple[str, ...] = ()
     """Files that a check changed, now restored."""
     changed_count: int = 0
+    outside: tuple[str, ...] = ()
+    """Files that no commit contains, if the checks fail without them."""
 
 
 class WorkResult(CopyResult, frozen=True, kw_only=True):
@@ -226,7 +230,8 @@ class ProtectResult(CopyResult, frozen=True, kw_only=True):
     omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"clock", "head", "outside"})
 
     outside: tuple[str, ...] = ()
-    """Files that the agent changed and no commit contains: untracked ones and, without other changes, ignored ones."""
+    """Files that the agent changed and no commit contains: the user's untracked ones, nested repositories, files that
+    git cannot add or that were removed from it, and without other changes ignored ones."""
     changed: bool = False
     """Whether changes are left."""
     undone: tuple[FileReport, ...] = ()

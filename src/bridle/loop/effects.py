@@ -117,8 +117,14 @@ class CheckArgs(TaskArguments[ChecksResult], frozen=True, kw_only=True):
     kind: ClassVar[str] = CHECK
     result: ClassVar[type[JsonRecord]] = ChecksResult
 
+    omitted_if_empty: ClassVar[frozenset[str]] = Arguments.omitted_if_empty | {"outside", "snapshot"}
+
     when: str = AFTER_WORK
     checks: tuple[Check, ...] = ()
+    outside: tuple[str, ...] = ()
+    """Files that the agent changed and no commit contains: whether the checks need them is found out."""
+    snapshot: str | None = None
+    """The snapshot with the earlier content of those that the user had."""
 
 
 class WorkArgs(TaskArguments[WorkResult], frozen=True, kw_only=True):

@@ -46,6 +46,14 @@ class Conditions(NamedTuple):
         return 64 if self.settings.get("extensions.objectformat") == "sha256" else 40
 
 
+class ChangedNames(NamedTuple):
+    """What differs from an index."""
+
+    changed: list[str]
+    ignored: list[str]
+    """Ignored files, and ignored folders with a slash at the end."""
+
+
 class FilesIndex:
     """A private index of all files that are not ignored."""
 
@@ -161,13 +169,15 @@ class FilesIndex:
         self._has_untracked = _entries(self._real) != _entries(self._path)
         return True
 
-    async def changed_names(self) -> list[str]:
+    async def changed_names(self) -> ChangedNames:
         """Return the files that differ from this index, without changing it. Nested repositories are left out."""
-        flags = ("-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty")
+        flags = ("-z", "--no-renames", "--untracked-files=all", "--ignored=matching", "--ignore-submodules=dirty")
         words = ("--no-optional-locks", *NO_SHORTCUTS, "status", "--porcelain=v1", *flags)
         lines = await self._git.names(*words, variables=self.variables)
         own = await untracked_output(self._git)
-        return [line[3:] for line in lines if line[1] != " " and not line.endswith("/") and line[3:] not in own]
+        ignored = [line[3:] for line in lines if line.startswith("!! ")]
+        differing = [line[3:] for line in lines if line[1] not in " !" and not line.endswith("/")]
+        return ChangedNames([name for name in differing if name not in own], ignored)
 
     def may_have(self, name: str) -> bool:
         """Return whether the text is somewhere in the index, or the index is gone."""
@@ -271,7 +281,7 @@ async def move_clean_files(git: Git, before: str, after: str) -> None:
         git.unmarked = frozenset({source}) if is_unmarked else frozenset()
 
 
-async def changed_since_look(git: Git) -> list[str] | None:
+async def changed_since_look(git: Git) -> ChangedNames | None:
     """Return the files that have changed since the last look as committed; None where that is not known."""
     async with git.files_lock:
         index: FilesIndex | None = git.files_indexes.get(())

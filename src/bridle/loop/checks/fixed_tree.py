@@ -18,6 +18,7 @@ from bridle.errors import GitError
 from bridle.ground import disk, ids
 from bridle.ground.git_folder import git_folder
 from bridle.ground.lock import FileLock
+from bridle.loop.checks.without_files import put_back
 from bridle.loop.protection import baseline
 from bridle.loop.protection.grown_files import find_grown
 from bridle.loop.protection.tree_changes import changes_since
@@ -50,6 +51,8 @@ class CheckedTree:
     """The tree without the user's untracked and local files: that of a commit of the work."""
     changed: list[str] = field(default_factory=list)
     """Files that the checks changed and that were reverted; set when they have ended."""
+    ignored: list[str] | None = None
+    """Ignored files and folders after the checks; None where they were not listed."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,7 @@ async def fixed_tree(context: RunContext, *, is_known: bool = False) -> AsyncIte
     )
     try:
         lock.hold_until_agents_end()
+        put_back(context)
         if await _revert_interrupted(context, stem):
             is_known = False
         files = await snapshot.tree_of_all(context.git, as_committed=True, is_known=is_known)
@@ -105,7 +109,9 @@ async def fixed_tree(context: RunContext, *, is_known: bool = False) -> AsyncIte
         yield checked
         await stale_git_locks.clear(context.folder)
         left = await git_leftovers.undo(context.git, state)
-        checked.changed = await _revert_changes(context, files)
+        found = await files_index.changed_since_look(context.git)
+        checked.ignored = found.ignored if found is not None else None
+        checked.changed = [] if found is not None and not found.changed else await _revert_changes(context, files)
         checked.changed += _describe_leftovers(left)
         await _restore_head(context, head, checked.changed)
         stem.with_suffix(".json").unlink(missing_ok=True)
@@ -139,8 +145,6 @@ async def carry_changes(context: RunContext, paths: Collection[str]) -> None:
 async def _revert_changes(context: RunContext, files: str) -> list[str]:
     """Revert changes since the last look, which found these files; return the names."""
     git = context.git
-    if await files_index.changed_since_look(git) == []:
-        return []
     async with index_of_all(git, as_committed=True) as variables:
         after = await git.text("write-tree", variables=variables)
         if after == files:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
+from bridle.ground import clock
+from bridle.loop.checks import ignored_files
 from bridle.loop.checks.run_check import run_check
 from bridle.loop.effect_results import CheckResult
 from bridle.loop.effects import OF_GUARD, Check
@@ -61,9 +63,11 @@ async def ensure_setup(context: RunContext, tree: str, *, task: str) -> CheckRes
     note = read_note(context.folder)
     if note.setup == key:
         return None
+    began = clock.now().timestamp()
     failed = await run_setup(context, task=task)
     if failed is not None:
         return failed
+    await ignored_files.record(context, since=began)
     names = await context.git.names("ls-files", "-z", "--others", "--exclude-standard")
     made = tuple(name for name in names if not name.endswith("/"))
     write_note(context.folder, replace(note, setup=key, made=made))

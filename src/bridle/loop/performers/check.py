@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from bridle.ground import clock
+from bridle.loop.checks import ignored_files
 from bridle.loop.checks.fixed_tree import fixed_tree
 from bridle.loop.checks.fresh_checkout import changed_in, checkout
 from bridle.loop.checks.run_check import run_check
+from bridle.loop.checks.without_files import without_files
 from bridle.loop.effect_results import CheckResult, ChecksResult
-from bridle.loop.effects import Check, CheckArgs
+from bridle.loop.effects import AFTER_WORK, BEFORE_WORK, Check, CheckArgs
+from bridle.loop.protection import baseline
 from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.run_context import RunContext
+from bridle.workspace import snapshot
 
 CHECKOUT = "checkout"
 # Names of files that a check has changed: enough to see which program writes them.
 SHOWN_NAMES = 50
+# Checks of a task alone; those of a merge run on work that has passed these.
+_BY_ITSELF = (BEFORE_WORK, AFTER_WORK)
 
 
 async def check(args: CheckArgs, context: RunContext) -> ChecksResult:
@@ -22,11 +29,16 @@ async def check(args: CheckArgs, context: RunContext) -> ChecksResult:
 
     A second attempt after a crash starts with the files as they were before the first one.
     """
+    began = clock.now().timestamp()
     async with fixed_tree(context, is_known=known_files.take_over(context, args.kind)) as fixed:
         if context.settings.clean == CHECKOUT:
             results, changed = await _in_checkout(context, fixed.work, args.checks, args.task)
         else:
             results, changed = await run_checks(context, args.checks, task=args.task), []
+    passed = bool(results) and all(result.passed for result in results)
+    outside: list[str] = []
+    if passed and context.settings.clean != CHECKOUT and args.when in _BY_ITSELF:
+        outside = await _find_needed(args, context, fixed.ignored, began)
     if not fixed.changed:
         known_files.hand_over(context, args.kind)
     changed = [*fixed.changed, *changed]
@@ -34,11 +46,45 @@ async def check(args: CheckArgs, context: RunContext) -> ChecksResult:
         context.say(f"{args.task}: a check changed {name}; the change was reverted")
     return ChecksResult(
         tree=fixed.work,
-        passed=bool(results) and all(result.passed for result in results),
+        passed=passed,
         results=tuple(results),
         changed=tuple(changed[:SHOWN_NAMES]),
         changed_count=len(changed),
+        outside=tuple(outside[:SHOWN_NAMES]),
     )
+
+
+async def _find_needed(args: CheckArgs, context: RunContext, ignored: list[str] | None, began: float) -> list[str]:
+    """Return the files of no commit that agents made or changed, if the checks fail without them."""
+    new = await ignored_files.find_new(context, ignored, before=began)
+    earlier = await _earlier_content(args, context)
+    names = [*new, *(name for name in args.outside if name not in new)]
+    if not names:
+        return []
+    async with fixed_tree(context, is_known=True):
+        with without_files(context, names, earlier) as is_without:
+            if not is_without:
+                return []
+            context.say(f"{args.task}: running the checks again without {', '.join(names[:SHOWN_NAMES])}")
+            results = await run_checks(context, args.checks, task=args.task)
+    if not all(result.passed for result in results):
+        return names
+    ignored_files.remember(context, new)
+    return []
+
+
+async def _earlier_content(args: CheckArgs, context: RunContext) -> dict[str, bytes]:
+    """Return the user's untracked files among them, with their content before the task's first iteration."""
+    first = await snapshot.find(context.git, args.snapshot) if args.outside and args.snapshot else None
+    start = baseline.find(context)
+    if first is None or start is None:
+        return {}
+    contents = {}
+    for name in (name for name in args.outside if name in start.untracked):
+        code, text = await context.git.run("cat-file", "blob", f"{first.commit}:{name}", accepts=(0, 128))
+        if code == 0:
+            contents[name] = text.encode("utf-8", "surrogateescape")
+    return contents
 
 
 async def run_checks(context: RunContext, checks: Iterable[Check], *, task: str) -> list[CheckResult]:

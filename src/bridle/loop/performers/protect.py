@@ -72,10 +72,11 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
     left_out = [name for name in context.git.left_out if name not in start.untracked]
     reported = [*await _tests(context, changes), *await _others(context, changes), *_report_left_out(left_out)]
     reported += [*missing, *(found.reports() if found is not None else ())]
+    outside = await _outside(context, found, before, with_ignored=not changes)
     known_files.hand_over(context, args.kind)
     return ProtectResult(
         tree=tree,
-        outside=tuple(await _outside(context, found, before, with_ignored=not changes))[:SHOWN_NAMES],
+        outside=(*_not_committed(context, changes), *left_out, *outside)[:SHOWN_NAMES],
         changed=bool(changes),
         undone=undone,
         reported=tuple(reported),
@@ -90,6 +91,25 @@ async def _outside(context: RunContext, found: LostFiles | None, before: str, *,
         return untracked
     since = float(await context.git.text("log", "-1", "--format=%ct", first.commit))
     return [*untracked, *await changed_ignored_files(context, since)]
+
+
+def _not_committed(context: RunContext, changes: Sequence[Change]) -> list[str]:
+    """Return the changes of the index whose files no commit contains: nested repositories, and files removed from it.
+
+    A submodule that the agent has added is in its own repository.
+    """
+    nested = [change.path for change in changes if _is_nested(change)]
+    if nested and os.path.lexists(context.folder / ".gitmodules"):
+        nested = []
+    return [*nested, *(change.path for change in changes if _is_removed_from_git(context, change))]
+
+
+def _is_nested(change: Change) -> bool:
+    return change.mode == REPOSITORY and change.is_new
+
+
+def _is_removed_from_git(context: RunContext, change: Change) -> bool:
+    return change.is_gone and _is_left(context, change.path) and not (context.folder / change.path).is_dir()
 
 
 async def _versions(context: RunContext, start: Baseline, last: str | None, before: str) -> dict[str, ExpectedFile]:
@@ -212,14 +232,14 @@ async def _others(context: RunContext, changes: Sequence[Change]) -> list[FileRe
             change.path, "it is a nested git repository: checks see its files, but the commit does not contain them"
         )
         for change in changes
-        if change.mode == REPOSITORY and change.is_new
+        if _is_nested(change)
     ]
     reports += [
         FileReport(
             change.path, "it was removed from git but not deleted: checks see it, but the commit does not contain it"
         )
         for change in changes
-        if change.is_gone and _is_left(context, change.path) and not (context.folder / change.path).is_dir()
+        if _is_removed_from_git(context, change)
     ]
     reports += await _submodules(context)
     ignore_files = [change for change in changes if Path(change.path).name == ".gitignore" and not change.is_gone]

@@ -19,7 +19,8 @@ import msgspec
 
 from bridle.journal.stores.store import Store
 from bridle.loop import effects, user_messages
-from bridle.loop.checks import fixed_tree
+from bridle.loop.checks import fixed_tree, ignored_files
+from bridle.loop.checks.without_files import put_back
 from bridle.loop.effect_results import Result, UserChanges
 from bridle.loop.effects import Arguments
 from bridle.loop.performers import lost_commits, run_commits
@@ -93,6 +94,9 @@ def adopted(store: Store) -> int:
 
 async def adopt(context: RunContext, store: Store, receipt: Receipt, *, ended_at: float | None) -> Delivery:
     """Find and adopt what the user changed since the last driver, whose agents ended at that time."""
+    put_back(context)
+    if ended_at is not None:
+        await ignored_files.add_of_user(context, since=ended_at)
     left = left_state.find(context.run_folder, store)
     # Before anything is checked out: a rebase leaves no branch checked out.
     await _refuse_unfinished(context, left, ended_at)

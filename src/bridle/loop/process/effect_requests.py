@@ -5,7 +5,7 @@ A part of the loop's process: results are decoded here and nowhere else in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -107,9 +107,18 @@ class EffectRequests:
                 self._on_user_changes(result.user_changes)
         return result  # type: ignore[no-any-return]  # `result` names the class of R
 
-    async def check(self, task: TaskState, when: str, checks: tuple[Check, ...]) -> ChecksResult:
-        """Run these checks."""
-        args = effects.CheckArgs(task=task.title, iteration=task.iterations, when=when, checks=checks)
+    async def check(
+        self, task: TaskState, when: str, checks: tuple[Check, ...], *, outside: Sequence[str] = ()
+    ) -> ChecksResult:
+        """Run these checks, and again without the files `outside`, which no commit contains."""
+        args = effects.CheckArgs(
+            task=task.title,
+            iteration=task.iterations,
+            when=when,
+            checks=checks,
+            outside=tuple(outside),
+            snapshot=task.first_snapshot if outside else None,
+        )
         return await self.for_task(task, args, f"{task.title}: checks {when}")
 
     async def protect(self, task: TaskState, work: WorkResult) -> ProtectResult:

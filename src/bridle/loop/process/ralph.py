@@ -77,6 +77,7 @@ class Loop:
             self._merge_queue,
             tries=lambda: self._messages.limits.tries,
             stuck_after=self._settings.stuck_after,
+            has_current_decisions=self._inputs.has_current_decisions,
         )
         self._questions = Questions(ctx, self.state)
         self._paused: Paused | None = None
@@ -196,7 +197,7 @@ class Loop:
             return False
         checked = await self._requests.check(task, effects.BEFORE_WORK, checks)
         task.checks = checked.results  # an iteration without a change is compared with these
-        if not checked.passed:
+        if not checked.passed or checked.outside:
             return False
         if self._workers.is_parallel and not await self._merge_queue.is_up_to_date(task):
             task.was_checked_first = False  # another task has landed: check again together with it

@@ -35,12 +35,13 @@ class Verdicts:
         *,
         tries: Callable[[], int],
         stuck_after: int,
+        has_current_decisions: bool,
     ) -> None:
         self._state, self._workers, self._requests = state, workers, requests
         self._checks, self._merge_queue = checks, merge_queue
         self._tries = tries
         """How many tries a task has; the user can change that while the run works."""
-        self._stuck_after = stuck_after
+        self._stuck_after, self._has_current_decisions = stuck_after, has_current_decisions
 
     async def judge(self, task: TaskState, work: WorkResult) -> None:
         """Run the checks on what an agent left that ended by itself, and decide."""
@@ -59,7 +60,8 @@ class Verdicts:
         if not checks:
             await self._accept(task, Verdict.UNVERIFIED, f"the plan has no check for it{_describe_end(work)}")
             return
-        checked = await self._requests.check(task, effects.AFTER_WORK, checks)
+        outside = task.outside if protected.changed and self._has_current_decisions else []
+        checked = await self._requests.check(task, effects.AFTER_WORK, checks, outside=outside)
         task.checks = checked.results
         if checked.passed:
             await self._passed(task, work, protected, checked)
@@ -72,8 +74,9 @@ class Verdicts:
 
     async def _passed(self, task: TaskState, work: WorkResult, protected: ProtectResult, checked: ChecksResult) -> None:
         end = _describe_end(work)
-        if task.outside and not protected.changed:
-            names = ", ".join(task.outside)
+        outside = checked.outside or (() if protected.changed else tuple(task.outside))
+        if outside:
+            names = ", ".join(outside)
             task.notes.append(
                 f"Your checks pass, but only with {names}. Git tracks none of that: no commit would contain your work."
                 " Put it into files that git tracks, or into new ones that it does not ignore."
