@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.fixtures.bridle_program import BRIDLE
-from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
+from tests.loop.fixtures.fake_agent import Project, make_project
 from tests.loop.fixtures.loop_commands import (
     MAKES_FILE,
     ONE_TASK,
@@ -51,15 +51,7 @@ def test_what_is_under_way_is_not_torn_apart(tmp_path: Path, command: str, word:
 def test_a_repository_without_files_and_one_without_a_commit_are_refused_in_words(tmp_path: Path) -> None:
     here = make_project(tmp_path, ONE_TASK, MAKES_FILE)
     here.git("clone", "-q", "--bare", ".", "../bare.git")
-    done = subprocess.run(
-        [str(BRIDLE), "run", "a goal"],
-        cwd=tmp_path / "bare.git",
-        env=here.environment(),
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_SECONDS,
-        check=False,
-    )
+    done = here.execute([str(BRIDLE), "run", "a goal"], tmp_path / "bare.git")
     assert done.returncode == 2
     assert "is a bare repository" in done.stderr
     shell(here, "rm -rf .git; git init -q")
@@ -167,15 +159,7 @@ def test_files_that_may_not_be_read_are_left_alone_and_protected_ones_put_back(t
     mine.write_text("mine")
     mine.chmod(0)
     lead = ["setpriv", f"--bounding-set={_BLIND}", f"--inh-caps={_BLIND}"] if os.geteuid() == 0 else []
-    done = subprocess.run(
-        [*lead, str(BRIDLE), "run", "PLAN.md", "--json"],
-        cwd=here.folder,
-        env=here.environment(),
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_SECONDS,
-        check=False,
-    )
+    done = here.execute([*lead, str(BRIDLE), "run", "PLAN.md", "--json"])
     (task,) = receipt_of(done, 0)["tasks"]
     assert (task["verdict"], task["undone"]) == ("done", ["check.sh"])
     assert here.git("show", "--name-only", "--format=", "HEAD") == "one"

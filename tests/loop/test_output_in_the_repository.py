@@ -66,3 +66,38 @@ def test_a_rollback_after_a_kill_keeps_the_file_of_the_run_before(tmp_path: Path
     receipt_of(here.bridle("resume", "--json"), 1)
     assert text
     assert log_of(here) == text
+
+
+def test_the_file_of_a_resumed_run_that_was_killed_is_in_no_commit_and_no_report(tmp_path: Path) -> None:
+    agent = "if number == 2:\n    time.sleep(600)\nif number > 2: open('one', 'w').close()"
+    here = make_project(tmp_path, ONE_TASK, agent)
+    receipt_of(here.bridle("run", "PLAN.md", "--json", "--max-iterations", "1"), 3)
+    with (here.folder / "new.txt").open("wb") as log:
+        command = [str(BRIDLE), "resume", "--max-iterations", "9"]
+        with subprocess.Popen(command, cwd=here.folder, env=here.environment(), stdout=log, stderr=log) as child:
+            try:
+                wait_until(lambda: len(here.calls()) == 2)
+            finally:
+                child.kill()
+    done = here.bridle("resume", "--json")
+    document = receipt_of(done, 0)
+    assert "new.txt" not in done.stderr + json.dumps(document)
+    assert here.git("show", "--name-only", "--format=", "HEAD") == "one"
+    assert here.git("status", "--porcelain") == "?? new.txt"
+    assert_replays(here)
+
+
+@pytest.mark.parametrize("ignores", ["", "*.txt\n"])
+def test_a_file_that_one_driver_wrote_to_is_not_the_work_of_an_agent_or_a_change_of_the_user(
+    tmp_path: Path, ignores: str
+) -> None:
+    plan = f"# One\n\n## One\nCheck: `test -f {tmp_path / 'outside'}`\n"
+    agent = f"if number == 2: open({str(tmp_path / 'outside')!r}, 'w')"
+    here = make_project(tmp_path, plan, agent, **{".gitignore": f"x\n{ignores}"})
+    assert run_into(here, "run", "PLAN.md", "--max-iterations", "1", how="> run.txt 2>&1") == 3
+    how = ">> run.txt 2>&1" if ignores else ">> more.txt 2>&1"
+    assert run_into(here, "resume", "--max-iterations", "9", "--json", how=how) == 0
+    text = (here.folder / how.split()[1]).read_text()
+    assert last_document(text)["verdict"] == "done"
+    assert "you added" not in text
+    assert here.git("status", "--porcelain") == ("" if ignores else "?? more.txt\n?? run.txt")

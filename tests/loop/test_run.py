@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixtures.bridle_program import BRIDLE
 from tests.loop.fixtures.fake_agent import make_project
 from tests.loop.fixtures.loop_commands import (
     DOES_NOTHING,
@@ -325,8 +326,11 @@ def test_a_dry_run_needs_no_agent(tmp_path: Path) -> None:
 
 
 def test_a_hint_that_no_iteration_would_read_is_refused(tmp_path: Path) -> None:
-    here = make_project(tmp_path, ONE_TASK, MAKES_FILE)
-    run_plan(here, 0)
+    sends = f"import subprocess; subprocess.run([{str(BRIDLE)!r}, 'hint', 'Too late.'], check=True)"
+    here = make_project(tmp_path, ONE_TASK, f"{MAKES_FILE}\n{sends}")
+    done = here.bridle("run", "PLAN.md")
+    assert done.returncode == 0
+    assert "no iteration has read your hint, write it into the plan of the next run: Too late." in done.stderr
     done = here.bridle("hint", "Mind the gap.")
     assert done.returncode == 2
     assert "no iteration would read the hint" in done.stderr

@@ -1,12 +1,15 @@
-"""A shortage of threads is the machine's fault: it is named, and costs no task a try and no iteration."""
+"""A shortage of threads or processes is the machine's fault: it is named, and costs no task a try and no iteration."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
-from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, make_project
+import pytest
+
+from tests.loop.fixtures.fake_agent import Project, make_project
 from tests.loop.fixtures.loop_commands import MAKES_FILE, ONE_TASK, receipt_of
 
 # From the start of the agent on, no thread can start: its stack would be larger than the memory.
@@ -21,21 +24,55 @@ sys.addaudithook(watch)
 main()
 """
 
+# From the start of the agent on, no process can start. No limit holds for root: another real user has it.
+WITHOUT_PROCESSES = """
+import os, resource, sys
+from bridle.cli.main import main
+def watch(event, arguments):
+    if event == "subprocess.Popen" and str(arguments[0]).endswith("/claude"):
+        if os.geteuid() == 0:
+            os.setresuid(54321, 0, 0)
+        resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+sys.addaudithook(watch)
+main()
+"""
+_EXEMPT = "-sys_resource,-sys_admin"  # the capabilities of processes that no such limit holds for
+_LIMITED = ["setpriv", f"--bounding-set={_EXEMPT}", f"--inh-caps={_EXEMPT}"] if os.geteuid() == 0 else []
 
-def test_a_shortage_of_threads_costs_no_try_and_no_iteration(tmp_path: Path) -> None:
-    here = make_project(tmp_path, ONE_TASK, MAKES_FILE)
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_THREADS, "run", "PLAN.md", "--json"],
-        cwd=here.folder,
-        env=here.environment(),
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_SECONDS,
-        check=False,
-    )
+
+def assert_continues(here: Project, done: subprocess.CompletedProcess[str], message: str) -> None:
+    """The run has ended with that message, and its next driver does the task without a lost try."""
     assert done.returncode == 1
-    assert "the system cannot start another thread" in done.stderr
+    assert message in done.stderr
     assert "crashed" not in done.stderr
     document = receipt_of(here.bridle("resume", "--json"), 0)
     (task,) = document["tasks"]
     assert (task["verdict"], task["tries"], document["iterations"]) == ("done", 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        (WITHOUT_THREADS, "the system cannot start another thread"),
+        (WITHOUT_PROCESSES, "Resource temporarily unavailable"),
+    ],
+    ids=["threads", "processes"],
+)
+def test_a_shortage_at_the_start_of_an_agent_costs_no_try_and_no_iteration(
+    tmp_path: Path, script: str, message: str
+) -> None:
+    here = make_project(tmp_path, ONE_TASK, MAKES_FILE)
+    done = here.execute([*_LIMITED, sys.executable, "-c", script, "run", "PLAN.md", "--json"])
+    assert_continues(here, done, message)
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+def test_a_check_whose_shell_cannot_start_a_process_costs_no_try_and_no_iteration(tmp_path: Path, shell: str) -> None:
+    lead = "setpriv --reuid=54321 --clear-groups " if os.geteuid() == 0 else ""
+    flag = "-u" if shell == "bash" else "-p"
+    enough = tmp_path / "enough"
+    check = f"test -f one && {{ test -f {enough} || {lead}{shell} -c 'ulimit {flag} 1; /bin/true; true'; }}"
+    here = make_project(tmp_path, "# One\n\n## One\nCheck: `sh test.sh`\n", MAKES_FILE, **{"test.sh": check})
+    done = here.bridle("run", "PLAN.md", "--json")
+    enough.touch()
+    assert_continues(here, done, "could not start a process")

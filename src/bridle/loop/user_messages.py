@@ -9,7 +9,8 @@ from typing import Any
 from bridle.ground.json_fields import JsonFields
 from bridle.journal.format.entries import Entry
 from bridle.journal.stores.store import Store
-from bridle.loop.effect_results import UserMessages
+from bridle.loop import effects
+from bridle.loop.effect_results import UserMessages, WorkResult
 from bridle.loop.settings.limits import Limits
 
 HINT = "BRIDLE_LOOP_HINT"
@@ -64,6 +65,18 @@ class UserMessageReader:
         new, self._notes_read = notes[self._notes_read :], len(notes)
         self._messages.update((entry.seq, entry) for entry in new if entry.type in (HINT, LIMITS, RETRY))
         return self._messages.values()
+
+
+def unread_hints(store: Store) -> list[str]:
+    """Return the hints of a run that no prompt contains: they were sent during or after its last iteration."""
+    state = store.state()
+    hints = [entry for entry in state.notes if entry.type == HINT]
+    if not hints:
+        return []
+    works = [effect for effect in state.resolved if effect.kind == effects.WORK]
+    values = (WorkResult.from_json(store.result(effect).value) for effect in works)
+    last = max((value.user_messages.after for value in values), default=0)
+    return [JsonFields(entry.data).text("text") or "" for entry in hints if entry.seq > last]
 
 
 def send(store: Store, entry_type: str, data: dict[str, Any]) -> None:

@@ -290,6 +290,11 @@ async def changed_since_look(git: Git) -> ChangedNames | None:
         return await index.changed_names()
 
 
+def converts(git: Git) -> bool:
+    """Return whether the last looks found that a commit may have other bytes than the files."""
+    return any(flags for flags in git.files_indexes)
+
+
 def may_track(git: Git, name: str) -> bool:
     """Return whether a file of this name may be one of those that the last look found."""
     return any(index.may_have(name) for index in git.files_indexes.values())

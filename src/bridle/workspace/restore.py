@@ -52,11 +52,11 @@ async def restore(
         _replace_index(await git.index_path(), Path(own["GIT_INDEX_FILE"]))
 
 
-async def restore_files(git: Git, tree: str) -> None:
-    """Restore the files of a tree, byte for byte; the index stays as it is."""
+async def restore_files(git: Git, tree: str, *, leave: Collection[str] = ()) -> None:
+    """Restore the files of a tree, byte for byte, except the files `leave`; the index stays as it is."""
     async with snapshot.index_of_all(git) as own:
         await _restore_ignore_rules(git, own, tree)
-        await _restore_files(git, own, tree)
+        await _restore_files(git, own, tree, leave)
 
 
 async def stage(git: Git, tree: str) -> None:

@@ -282,3 +282,23 @@ def test_the_log_of_a_check_in_a_worktree_is_in_the_repository(here: Repository)
     assert result["changed"] == [".git/HEAD"]
     assert (here.folder / result["results"][0]["log"]).is_file()
     assert not (copy.folder / ".ralph").exists()
+
+
+# Each has other bytes than git would write when it checks the file out.
+CONVERTED: dict[str, str | bytes] = {"a.crlf": b"x\n", "b.id": b"$Id: mine $\n", "c.lf": b"y\r\n"}
+ATTRIBUTES = "*.crlf text eol=crlf\n*.id ident\n*.lf text\n"
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_files_that_git_converts_are_restored_byte_for_byte(tmp_path: Path, is_killed: bool) -> None:
+    here = make_repository(tmp_path / "r", {".gitattributes": ATTRIBUTES, "a.crlf": "x\n", "d.crlf": b"z\n"})
+    here.write(CONVERTED)
+    here.start()
+    before = before_files(read_tree(here.folder))
+    spoils = "for name in a.crlf b.id c.lf; do echo changed > $name; done; printf 'z\\r\\n' > d.crlf"
+    if is_killed:
+        _killed_by_its_check(here, f"{spoils}; kill -9 $BRIDLE_TO_KILL; sleep 4326")
+        here.check("true")
+    else:
+        assert sorted(here.check(spoils)["changed"]) == ["a.crlf", "b.id", "c.lf", "d.crlf"]
+    assert before_files(read_tree(here.folder)) == before

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,13 +23,11 @@ from bridle.loop.protection.grown_files import find_grown
 from bridle.loop.protection.tree_changes import changes_since
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import files_index, git_leftovers, partial_tree, snapshot
+from bridle.workspace import files_index, git_leftovers, snapshot
 from bridle.workspace.files_index import look
 from bridle.workspace.git_leftovers import Leftovers
 from bridle.workspace.merge import overlay
-from bridle.workspace.own_output import untracked_output
-from bridle.workspace.restore import stage
-from bridle.workspace.snapshot import index_of_all
+from bridle.workspace.restore import restore_files, stage
 
 # Trees with reverted changes of checks, under the run's id.
 TAKEN_BACK = "refs/bridle/taken-back/"
@@ -103,15 +100,18 @@ async def fixed_tree(context: RunContext, *, is_known: bool = False) -> AsyncIte
         if await _revert_interrupted(context, stem):
             is_known = False
         files = await snapshot.tree_of_all(context.git, as_committed=True, is_known=is_known)
+        exact = await snapshot.tree_of_all(context.git, is_known=True)
         checked = CheckedTree(files, await baseline.work_in(context, files))
         head, state = _read_head(context), git_leftovers.read_state(context.folder)
-        disk.write_json_atomic(stem.with_suffix(".json"), {"files": files, "head": head})
+        disk.write_json_atomic(stem.with_suffix(".json"), {"files": files, "exact": exact, "head": head})
         yield checked
         await stale_git_locks.clear(context.folder)
         left = await git_leftovers.undo(context.git, state)
         found = await files_index.changed_since_look(context.git)
         checked.ignored = found.ignored if found is not None else None
-        checked.changed = [] if found is not None and not found.changed else await _revert_changes(context, files)
+        # Git takes a file as unchanged whose conversion for a commit is the same.
+        is_unchanged = found is not None and not found.changed and not files_index.converts(context.git)
+        checked.changed = [] if is_unchanged else await _revert_changes(context, exact)
         checked.changed += _describe_leftovers(left)
         await _restore_head(context, head, checked.changed)
         stem.with_suffix(".json").unlink(missing_ok=True)
@@ -138,24 +138,25 @@ async def carry_changes(context: RunContext, paths: Collection[str]) -> None:
     note = disk.read_json(path)
     if not isinstance(note, dict) or await context.git.object(f"{note['files']}^{{tree}}") is None:
         return
-    now = await snapshot.tree_of_all(context.git, as_committed=True)
-    disk.write_json_atomic(path, {**note, "files": await overlay(context.git, str(note["files"]), now, paths)})
+    trees = {}
+    for name in ("files", "exact"):
+        now = await snapshot.tree_of_all(context.git, as_committed=name == "files")
+        trees[name] = await overlay(context.git, str(note.get(name) or note["files"]), now, paths)
+    disk.write_json_atomic(path, {**note, **trees})
 
 
-async def _revert_changes(context: RunContext, files: str) -> list[str]:
-    """Revert changes since the last look, which found these files; return the names."""
+async def _revert_changes(context: RunContext, exact: str) -> list[str]:
+    """Revert changes since the files were these, byte for byte; return the names."""
     git = context.git
-    async with index_of_all(git, as_committed=True) as variables:
-        after = await git.text("write-tree", variables=variables)
-        if after == files:
-            return []
-        grown = await _find_grown(context, files, after)
-        changed = [name for name in await snapshot.changes(git, files, after) if name not in grown]
-        if not changed:
-            return []
+    after = await snapshot.tree_of_all(git)
+    if after == exact:
+        return []
+    grown = await _find_grown(context, exact, after)
+    changed = [name for name in await snapshot.changes(git, exact, after) if name not in grown]
+    if changed:
         # The user may have written there during the check: a ref keeps what is reverted.
         await git.run("update-ref", f"{TAKEN_BACK}{ids.check_id(context.run, what='run')}/{after}", after)
-        await _restore_tree(context, variables, files, grown)
+        await restore_files(git, exact, leave=grown)
     return changed
 
 
@@ -164,16 +165,6 @@ async def _find_grown(context: RunContext, before: str, after: str) -> frozenset
     own = frozenset(_untracked(context))
     changes = await changes_since(context, before, after, leave=()) if own else []
     return await find_grown(context, [change for change in changes if change.path in own])
-
-
-async def _restore_tree(context: RunContext, variables: Mapping[str, str], tree: str, leave: Collection[str]) -> None:
-    """Restore the files of a tree, except our own output and the files `leave`."""
-    git, left = context.git, tuple(sorted({*leave, *await untracked_output(context.git)}))
-    if left:
-        tree = await partial_tree.tree_without(git, tree, left)
-        stdin = b"".join(os.fsencode(name) + b"\0" for name in left)
-        await git.run("update-index", "--force-remove", "-z", "--stdin", stdin=stdin, variables=variables)
-    await git.run("read-tree", "--reset", "-u", tree, variables=variables)
 
 
 async def _revert_interrupted(context: RunContext, stem: Path) -> bool:
@@ -185,19 +176,19 @@ async def _revert_interrupted(context: RunContext, stem: Path) -> bool:
     if not isinstance(note, dict):
         return False
     files, note_file = str(note["files"]), stem.with_suffix(".json")
-    if await context.git.object(f"{files}^{{tree}}") is None:
+    exact = str(note.get("exact") or files)
+    if await context.git.object(f"{exact}^{{tree}}") is None:
         raise GitError(
-            f"a check was interrupted in {context.folder}, and the tree {files} from before it is missing",
+            f"a check was interrupted in {context.folder}, and the tree {exact} from before it is missing",
             remedy=f"Revert what the check changed, remove {note_file}, then run: bridle resume {context.run}",
         )
     await git_leftovers.end_operations(context.git)
-    if await snapshot.tree_of_all(context.git, as_committed=True) != files:
+    after = await snapshot.tree_of_all(context.git)
+    if after != exact:
         name = f"{context.run.lower()}-check-{files}"  # `bridle clean` removes what has the run's id
-        left = await snapshot.take(context.git, name=name, why="changes of an interrupted check")
+        left = await snapshot.take(context.git, name=name, why="changes of an interrupted check", is_known=True)
         context.say(f"a check was interrupted; its changes were reverted and are kept as {left.ref}")
-        async with index_of_all(context.git, as_committed=True) as variables:
-            after = await context.git.text("write-tree", variables=variables)
-            await _restore_tree(context, variables, files, await _find_grown(context, files, after))
+        await restore_files(context.git, exact, leave=await _find_grown(context, exact, after))
     await _restore_head(context, note.get("head"), [])
     note_file.unlink()
     return True

@@ -115,6 +115,7 @@ def _read(context: RunContext) -> dict[str, float | None] | None:
 
 
 def _add(context: RunContext, files: Mapping[str, float | None]) -> None:
-    known = disk.read_json(_path(context))
+    known = _read(context) or {}
+    of_user = {name: None for name, written in known.items() if written is None}
     disk.make_private_folder(context.run_folder)
-    disk.write_json_atomic(_path(context), {**files, **known} if isinstance(known, dict) else dict(files))
+    disk.write_json_atomic(_path(context), {**known, **files, **of_user})

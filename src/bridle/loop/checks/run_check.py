@@ -6,11 +6,14 @@ processes that it started end with it. Its raw output is in a private log, and m
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from pathlib import Path
 
+from bridle.errors import MachineError
 from bridle.ground import clock, ids
 from bridle.ground.children.capture import capture
+from bridle.ground.children.spawn import SHORTAGE_REMEDY
 from bridle.loop.effect_results import TIMED_OUT, CheckResult
 from bridle.loop.effects import Check
 from bridle.loop.working_copy.run_context import RunContext
@@ -24,6 +27,12 @@ LOG_LIMIT_BYTES = 128 * 1024 * 1024
 # The end of an output says what failed; its first screen says what was run.
 HEAD_CHARACTERS = 2_000
 TAIL_CHARACTERS = 14_000
+
+# The message of a shell or of make is the last that a check prints; its callers add a few lines at most.
+SHORTAGE_LINES = 5
+_CANNOT_FORK = re.compile(
+    r"\S+: (?:line )?(?:\d+: )?(?:Cannot fork|v?fork: (?:Resource temporarily unavailable|Cannot allocate memory))$"
+)
 
 # A shell between Bridle and the check, because a check may kill its parent. Both outputs are one stream, so that the
 # log has them in order.
@@ -40,6 +49,8 @@ async def run_check(context: RunContext, check: Check, *, task: str, number: int
     began = clock.monotonic()
     with create_output(context.workspace, clock.now(), task, number, context.mask) as output:
         exit_code = await _run(context, check.command, output, limit_seconds)
+    if exit_code:
+        _raise_for_shortage(check.command, output.text)
     seconds = round(clock.monotonic() - began, 3)
     timed_out = exit_code is None
     return CheckResult(
@@ -79,6 +90,13 @@ async def _run(context: RunContext, command: str, output: CommandOutput, limit_s
         waits_for_output=False,
     )
     return captured.exit_code
+
+
+def _raise_for_shortage(command: str, output: str) -> None:
+    """Raise MachineError if a failed check ends with a shell's message that it cannot start a process."""
+    for line in output.splitlines()[-SHORTAGE_LINES:]:
+        if _CANNOT_FORK.match(line):
+            raise MachineError(f"the check `{command}` could not start a process ({line})", remedy=SHORTAGE_REMEDY)
 
 
 def _shell_exit_code(exit_code: int) -> int:

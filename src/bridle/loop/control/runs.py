@@ -16,13 +16,14 @@ from bridle.engine.drive.driver import LIMIT, UNUSABLE, DriveOptions, Driver, Dr
 from bridle.engine.drive.driver_lock import find_driver
 from bridle.engine.drive.wait_for_driver import driver_ended_at
 from bridle.engine.hooks.run_hooks import Hooks
+from bridle.engine.iterate.iteration_report import COMPLETED
 from bridle.errors import DiskError, GitError, UsageError
 from bridle.ground import clock, ids
 from bridle.ground.threads import in_thread, wait_uncancelled
 from bridle.journal.format import layout
 from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_store import FileStore
-from bridle.loop import effects
+from bridle.loop import effects, user_messages
 from bridle.loop.control import current_state, time_used
 from bridle.loop.control.driver_time_file import read_driver_times, write_driver_time
 from bridle.loop.control.pauses import deliver_user_messages, pending_pause
@@ -39,7 +40,7 @@ from bridle.loop.protection import uncommitted_changes
 from bridle.loop.run_inputs import PROCESS_ID, RunInputs, read_inputs
 from bridle.loop.settings.model import Settings
 from bridle.loop.user_messages import UserMessageReader
-from bridle.loop.working_copy import left_state, stale_git_locks
+from bridle.loop.working_copy import left_state, output_names, stale_git_locks
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext, run_context, with_direnv
 from bridle.loop.working_copy.run_worktrees import in_worktree, is_complete, worktree_folder
@@ -197,7 +198,15 @@ async def drive_loop_run(
             if isinstance(driven, RunEnd):
                 return driven
             if not deliver_user_messages(store):
+                _report_unread_hints(store, say)
                 return await _end(store, driven)
+
+
+def _report_unread_hints(store: FileStore, say: Say) -> None:
+    """Print the hints of a completed run that arrived too late for its last iteration."""
+    if store.position().end == COMPLETED:
+        for hint in user_messages.unread_hints(store):
+            say(f"no iteration has read your hint, write it into the plan of the next run: {hint}")
 
 
 @asynccontextmanager
@@ -208,8 +217,10 @@ async def _between_drivers(store: FileStore, context: RunContext) -> AsyncIterat
     if store.position().end is not None or find_driver(run) is not None:
         yield Delivery()
         return
-    delivery = Delivery()
-    if is_prepared and (copy := _own_copy(context)) is not None:
+    delivery, copy = Delivery(), _own_copy(context)
+    if copy is not None:
+        await output_names.record(copy)
+    if is_prepared and copy is not None:
         ended_at = await driver_ended_at(run)
         if not read_inputs(store).has_current_decisions:
             ended_at = None  # the lock of a driver of an earlier version does not say it

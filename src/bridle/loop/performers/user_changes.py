@@ -32,7 +32,7 @@ from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED
 from bridle.loop.protection import baseline, uncommitted_changes
 from bridle.loop.protection.found_lines import FoundFiles, describe_files
-from bridle.loop.working_copy import left_state
+from bridle.loop.working_copy import left_state, output_names
 from bridle.loop.working_copy.left_state import LeftState
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
@@ -183,6 +183,8 @@ async def _find(
         tip = await run_commits.find_tip(context, known_tip, was_working=_works(store), ended_at=ended_at)
     tip = tip or known_tip
     paths = await snapshot.changes(git, before, now.tree) if before != now.tree else []
+    outputs = output_names.read(context.run_folder)
+    paths = [path for path in paths if path not in outputs]
     if (plan := baseline.plan_path(context)) in paths and await _is_ticked(context, receipt, before, str(plan)):
         paths.remove(str(plan))
     untracked = await _removed_from_git(context, was, now) if was is not None else []
@@ -305,6 +307,7 @@ async def _new_untracked(context: RunContext, state: _State) -> list[str]:
     others = await baseline.untracked_files(context)
     words = ("ls-tree", "-r", "-z", "--name-only", "--full-tree", state.before)
     known = set(await context.git.names(*words)) - set(state.untracked) if others else set()
+    known.update(output_names.read(context.run_folder))
     return [name for name in others if name not in known]
 
 

@@ -78,7 +78,7 @@ class Verdicts:
         if outside:
             names = ", ".join(outside)
             task.notes.append(
-                f"Your checks pass, but only with {names}. Git tracks none of that: no commit would contain your work."
+                f"Your checks pass, but only with {names}, which no commit would contain."
                 " Put it into files that git tracks, or into new ones that it does not ignore."
             )
             why = (

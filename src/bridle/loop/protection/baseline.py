@@ -28,6 +28,7 @@ from bridle.loop.protection.findings import RepositoryFiles
 from bridle.loop.protection.protected_parts import Protected
 from bridle.loop.settings.bridle_toml import FILE_NAME
 from bridle.loop.text.path_patterns import matches
+from bridle.loop.working_copy import output_names
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import read_note
 from bridle.workspace import partial_tree
@@ -169,8 +170,10 @@ def find(context: RunContext) -> Baseline | None:
         recorded = _parse(data)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise JournalBroken(f"cannot read {path}: {error}", remedy="Start a new run.") from error
-    made = () if context.repository is None else read_note(context.folder).made
-    return replace(recorded, untracked=tuple(sorted({*recorded.untracked, *made}))) if made else recorded
+    more = {*output_names.read(context.run_folder)}
+    if context.repository is not None:
+        more.update(read_note(context.folder).made)
+    return replace(recorded, untracked=tuple(sorted({*recorded.untracked, *more}))) if more else recorded
 
 
 def find_protected(context: RunContext, names: list[str]) -> Protected:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bridle.loop.effect_results import FileReport
 from bridle.loop.working_copy.run_context import RunContext
+from bridle.workspace.own_output import output_files
 
 # Files that tools generate, which ignore rules are for.
 _GENERATED = re.compile(
@@ -21,8 +22,10 @@ _SHOWN = 5
 
 
 async def changed_ignored_files(context: RunContext, since: float) -> list[str]:
-    """Return the ignored files that were written since a moment, without those that tools generate."""
-    return [name for name in await _ignored(context) if _is_written(context.folder / name, since)]
+    """Return the ignored files that were written since a moment, without our output and those that tools generate."""
+    own = output_files(context.folder)
+    names = [name for name in await _ignored(context) if name not in own]
+    return [name for name in names if _is_written(context.folder / name, since)]
 
 
 def _is_written(path: Path, since: float) -> bool:
