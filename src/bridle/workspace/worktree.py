@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from bridle.errors import GitError, UsageError
 from bridle.ground import disk, ids
 from bridle.ground.git_folder import git_folder
+from bridle.ground.lock import FileLock
+from bridle.ground.threads import in_thread, wait_uncancelled
 from bridle.workspace.git import Git, check_branch
 
 # In the git folder: apart from the user's files, and removed with the repository.
 FOLDER = "bridle-worktrees"
 # For agents, which refuse to change files below `.git`. Its own .gitignore excludes it.
 AGENTS_FOLDER = Path(".ralph") / "worktrees"
+_LOCK = "bridle-worktree.lock"
+# Checking out a large repository takes a minute, and every worker of a run may wait for one.
+_LOCK_SECONDS = 600.0
 # A `gitdir` file holds one path.
 _PATH_LIMIT_BYTES = 64 * 1024
 
@@ -59,7 +66,8 @@ async def add(
     else:
         arguments += ["--detach"] if branch is None else ["-b", branch]
         arguments += [str(folder), commit]
-    await git.run("-c", "core.hooksPath=/dev/null", "worktree", "add", "--quiet", *arguments)
+    async with _alone(git):
+        await git.run("-c", "core.hooksPath=/dev/null", "worktree", "add", "--quiet", *arguments)
     return Worktree(name, folder, branch)
 
 
@@ -85,10 +93,26 @@ async def remove(git: Git, worktree: Worktree) -> None:
             remedy="Remove it with `git worktree remove`.",
         )
     # Also if it does not exist: a git that was killed while adding one leaves it locked.
-    await git.run("worktree", "remove", "--force", "--force", str(worktree.folder), accepts=(0, 128))
+    async with _alone(git):
+        await git.run("worktree", "remove", "--force", "--force", str(worktree.folder), accepts=(0, 128))
     if worktree.folder.exists():  # no longer registered
         shutil.rmtree(worktree.folder)
     _forget(await git.common_folder(), worktree.folder)
+
+
+@asynccontextmanager
+async def _alone(git: Git) -> AsyncIterator[None]:
+    """Add or remove one worktree at a time: git reads the others, and fails at one whose files are half written."""
+    path = await git.common_folder() / _LOCK
+
+    def hold() -> FileLock:
+        return FileLock.hold(path, holder="git worktree", wait_seconds=_LOCK_SECONDS)
+
+    lock = await wait_uncancelled(in_thread(hold, name="waiting to add a worktree"))
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _forget(common: Path, folder: Path) -> None:
