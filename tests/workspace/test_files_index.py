@@ -220,9 +220,9 @@ def test_the_growing_output_of_the_program_is_no_change_since_a_look(tmp_path: P
     write(repo.folder, {"run.log": "one\n"})
     tree(repo)
     write(repo.folder, {"run.log": "one\ntwo\n"})
-    assert asyncio.run(files_index.changed_since_look(repo)) == []
+    assert asyncio.run(files_index.changed_since_look(repo)) == ([], [])
     write(repo.folder, {"new.txt": "new\n"})
-    assert asyncio.run(files_index.changed_since_look(repo)) == ["new.txt"]
+    assert asyncio.run(files_index.changed_since_look(repo)) == (["new.txt"], [])
 
 
 @pytest.mark.parametrize("object_format", ["sha1", "sha256"])
