@@ -31,14 +31,16 @@ from bridle.loop.user_messages import UserMessageReader
 R = TypeVar("R", Receipt, TaskReceipt)
 
 
-def read_receipt(run: Path) -> Receipt:
+def read_receipt(run: Path, *, has_driver: bool = False) -> Receipt:
     """Return the receipt of a run as it is now. Must not be called while an event loop runs in this thread."""
     store = FileStore(run)
-    return complete_receipt(replay_receipt(store), store)
+    return complete_receipt(replay_receipt(store), store, has_driver=has_driver)
 
 
-def complete_receipt(receipt: Receipt, store: FileStore, interrupted: InterruptedWork | None = None) -> Receipt:
-    """Return a receipt with what its process does not know.
+def complete_receipt(
+    receipt: Receipt, store: FileStore, interrupted: InterruptedWork | None = None, *, has_driver: bool = False
+) -> Receipt:
+    """Return a receipt with what its process does not know; with a driver, what its agents spend is not wasted.
 
     That is what iterations without a result have used, the limits in force, ids of questions, and what the run waits
     for.
@@ -48,7 +50,7 @@ def complete_receipt(receipt: Receipt, store: FileStore, interrupted: Interrupte
     interrupted = interrupted or interrupted_work(store, inputs.workspaces, driver_times)
     seconds = time_used.seconds_used(receipt, time_used.earlier_drivers(state, interrupted, driver_times))
     receipt = msgspec.structs.replace(
-        with_effect_ids(with_interrupted(receipt, interrupted), state.pending),
+        with_effect_ids(with_interrupted(receipt, interrupted, has_driver=has_driver), state.pending),
         seconds=round(seconds, 3),
         limits=UserMessageReader(store).limits_in_force(inputs.settings.limits),
         waiting=pending_waits.current(store),
@@ -68,26 +70,29 @@ def _moved(receipt: Receipt, inputs: RunInputs) -> Receipt:
     return msgspec.structs.replace(receipt, worktree=moved, undo=undo)
 
 
-def with_interrupted(receipt: Receipt, interrupted: InterruptedWork) -> Receipt:
-    """Add what interrupted iterations have used; all of it is wasted so far."""
+def with_interrupted(receipt: Receipt, interrupted: InterruptedWork, *, has_driver: bool = False) -> Receipt:
+    """Add what iterations without a result have used; all of it is wasted so far, except by agents that run."""
     if not interrupted.effects:
         return receipt
-    tasks = tuple(_with_task_usage(task, interrupted.usage_of(task.title)) for task in receipt.tasks)
-    return _plus(msgspec.structs.replace(receipt, tasks=tasks), interrupted.usage)
+    wasted = interrupted.without_running() if has_driver else interrupted
+    tasks = tuple(
+        _with_task_usage(task, interrupted.usage_of(task.title), wasted.usage_of(task.title)) for task in receipt.tasks
+    )
+    return _plus(msgspec.structs.replace(receipt, tasks=tasks), interrupted.usage, wasted.usage)
 
 
-def _with_task_usage(task: TaskReceipt, usage: Usage) -> TaskReceipt:
-    return msgspec.structs.replace(_plus(task, usage), seconds=round(task.seconds + usage.seconds, 3))
+def _with_task_usage(task: TaskReceipt, usage: Usage, wasted: Usage) -> TaskReceipt:
+    return msgspec.structs.replace(_plus(task, usage, wasted), seconds=round(task.seconds + usage.seconds, 3))
 
 
-def _plus(receipt: R, usage: Usage) -> R:
+def _plus(receipt: R, usage: Usage, wasted: Usage) -> R:
     """Add costs and tokens."""
     cost = usage.total_cost_usd
     return msgspec.structs.replace(
         receipt,
         cost_usd=_sum(receipt.cost_usd, cost),
         known_cost_usd=round(receipt.known_cost_usd + usage.cost_usd, 6),
-        wasted_usd=_sum(receipt.wasted_usd, cost),
+        wasted_usd=_sum(receipt.wasted_usd, wasted.total_cost_usd),
         input_tokens=receipt.input_tokens + usage.input_tokens,
         output_tokens=receipt.output_tokens + usage.output_tokens,
     )

@@ -32,6 +32,8 @@ class InterruptedEffect:
     task: str | None
     """Its title; None: for no single task."""
     usage: Usage = field(default_factory=Usage)
+    ended: Usage = field(default_factory=Usage)
+    """The same without the last agent if its end was not seen: it runs while its driver does."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,11 @@ class InterruptedWork:
             whole.add(effect.usage)
         return whole
 
+    def without_running(self) -> InterruptedWork:
+        """Return the work without the agents that run while a driver does."""
+        ended = {key: InterruptedEffect(effect.task, effect.ended) for key, effect in self.effects.items()}
+        return InterruptedWork(ended, self.drivers)
+
     def usage_of(self, task: str) -> Usage:
         """Return the part of one task."""
         return InterruptedWork({key: effect for key, effect in self.effects.items() if effect.task == task}).usage
@@ -70,10 +77,13 @@ def interrupted_work(store: Store, workspaces: Sequence[Path], driver_times: Map
     interrupted = InterruptedWork()
     for effect in store.state().pending:
         title, purpose = _purpose(store, effect)
-        for log in logs_of(purpose, workspaces) if purpose is not None else ():
-            interrupted.effects.setdefault(effect.effect_id, InterruptedEffect(title)).usage.add(
-                _usage(log, driver_times)
-            )
+        logs = [] if purpose is None else list(logs_of(purpose, workspaces))
+        for log in logs:
+            known = interrupted.effects.setdefault(effect.effect_id, InterruptedEffect(title))
+            usage = _usage(log, driver_times)
+            known.usage.add(usage)
+            if log is not logs[-1] or not log.meta.is_lost:
+                known.ended.add(usage)
             if log.meta.driver is not None:  # earlier versions logged none
                 seconds = log.meta.driver_seconds + log.meta.seconds
                 interrupted.drivers[log.meta.driver] = max(interrupted.drivers.get(log.meta.driver, 0.0), seconds)

@@ -20,7 +20,8 @@ def _run(args: Arguments) -> int:
 
     folder = find_loop_run(args.positional[0] if args.positional else None)
     driver = find_driver(folder)
-    receipt = asyncio.run(with_branch_facts(read_receipt(folder), folder, os.environ))
+    known = read_receipt(folder, has_driver=driver is not None)
+    receipt = asyncio.run(with_branch_facts(known, folder, os.environ))
     reason = receipt.stopped or ""
     if driver is not None:
         process = DriverProcess(pid=driver.pid, since=driver.since)
