@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from threading import Thread
 import pytest
 
 from bridle.errors import LockHeld, RunNotFound
+from bridle.ground.light.moments import iso
 from bridle.ground.lock import FileLock
 from bridle.journal.format import layout
 from bridle.journal.stores import write_lock
@@ -44,10 +46,11 @@ def living() -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def foreign_lock(run: Path, pid: object) -> Path:
+def foreign_lock(run: Path, pid: object, acquired_at: str | None = None) -> Path:
     """A lock as another implementation writes it."""
     path = run / layout.FOREIGN_LOCK_FILE
-    note = {"pid": pid, "owner": "runtime:commitEffectResult", "acquiredAt": "2026-11-15T00:00:00.000Z"}
+    acquired_at = acquired_at or iso(time.time_ns())
+    note = {"pid": pid, "owner": "runtime:commitEffectResult", "acquiredAt": acquired_at}
     path.write_text(json.dumps(note, indent=2) + "\n", encoding="utf-8")
     return path
 
@@ -61,6 +64,17 @@ def test_a_lock_that_is_older_than_the_process_with_its_number_is_passed_over(tm
         with FileStore(run).write("test", wait_seconds=SHORT_WAIT_SECONDS) as writer:
             writer.append("BRIDLE_NOTE", {})
         os.utime(lock)
+        with pytest.raises(LockHeld):
+            FileStore(run).write("test", wait_seconds=SHORT_WAIT_SECONDS).__enter__()
+
+
+def test_a_copied_lock_that_was_taken_before_the_process_with_its_number_started_is_passed_over(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    with living() as process:
+        foreign_lock(run, process.pid, "2026-01-01T00:00:00.000Z")  # the file itself is new
+        with FileStore(run).write("test", wait_seconds=SHORT_WAIT_SECONDS) as writer:
+            writer.append("BRIDLE_NOTE", {})
+        foreign_lock(run, process.pid, "garbage")
         with pytest.raises(LockHeld):
             FileStore(run).write("test", wait_seconds=SHORT_WAIT_SECONDS).__enter__()
 

@@ -850,6 +850,15 @@ ENDINGS: dict[str, tuple[list[Line | str | bytes], Ending, dict[str, Any]]] = {
         Ending(exit_code=-11),
         {"run_error": True, "run_error_reason": "the agent ended with exit code -11 after its result"},
     ),
+    "an exit code is said beside what the process printed after a good result": (
+        [*GOOD],
+        Ending(exit_code=3, stderr="boom"),
+        {
+            "error": "boom",
+            "run_error_reason": "the agent ended with exit code 3 after its result: boom",
+            "error_category": "process",
+        },
+    ),
     "an exit code is said beside another failure": (
         [init(), result("")],
         Ending(exit_code=1),

@@ -12,6 +12,7 @@ import time
 
 from bridle.errors import DiskError, LockHeld
 from bridle.ground import disk
+from bridle.ground.light.moments import epoch_seconds
 from bridle.ground.light.quick_path import Path
 from bridle.ground.lock import FileLock
 from bridle.journal.format import codec, layout
@@ -59,20 +60,35 @@ def is_alive(pid: int) -> bool:
 
 def _wait_for_others(run: Path, deadline: float) -> None:
     path = run / layout.FOREIGN_LOCK_FILE
-    while (note := _read_foreign(path)) is not None and is_alive(note[0]) and not _is_younger(note[0], path):
+    while (note := _read_foreign(path)) is not None and is_alive(note.pid) and not _is_younger(note, path):
         if time.monotonic() >= deadline:
             raise LockHeld(
-                f"{path} is held by process {note[0]} ({note[1]}), another program that is still running",
+                f"{path} is held by process {note.pid} ({note.owner}), another program that is still running",
                 remedy="Wait until it ends or stop it, then try again.",
             )
         time.sleep(ASK_AGAIN_SECONDS)
 
 
-def _is_younger(pid: int, lock: Path) -> bool:
-    """Return whether a process started after the lock was written: then its number was reused."""
+class _ForeignLock:
+    """The content of another implementation's lock."""
+
+    __slots__ = ("acquired", "owner", "pid")
+
+    def __init__(self, pid: int, owner: str, acquired: float) -> None:
+        self.pid = pid
+        self.owner = owner
+        self.acquired = acquired
+        """When it was taken, in seconds since the epoch; infinite where it does not say it."""
+
+
+def _is_younger(note: _ForeignLock, lock: Path) -> bool:
+    """Return whether a process started after the lock was taken: then its number was reused.
+
+    A copy of the run's folder has files with new times.
+    """
     try:
-        lock_age = time.time() - os.stat(lock).st_mtime
-        with open(f"/proc/{pid}/stat", "rb") as file:
+        lock_age = time.time() - min(os.stat(lock).st_mtime, note.acquired)
+        with open(f"/proc/{note.pid}/stat", "rb") as file:
             started_ticks = int(file.read().rpartition(b")")[2].split()[_START_FIELD])
         age = time.clock_gettime(time.CLOCK_BOOTTIME) - started_ticks / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError, AttributeError):
@@ -80,13 +96,16 @@ def _is_younger(pid: int, lock: Path) -> bool:
     return age + CLOCK_ERROR_SECONDS < lock_age
 
 
-def _read_foreign(path: Path) -> tuple[int, str] | None:
-    """Return the process and the owner in another implementation's lock; None if it names none."""
+def _read_foreign(path: Path) -> _ForeignLock | None:
+    """Return another implementation's lock; None if it names no process."""
     if not os.path.lexists(path):
         return None
     try:
         note = codec.parse_object(disk.read_bounded(path, FOREIGN_LOCK_LIMIT_BYTES))
     except (DiskError, codec.BadText):
         return None
-    pid = note.get("pid")
-    return (pid, str(note.get("owner"))) if isinstance(pid, int) and not isinstance(pid, bool) else None
+    pid, acquired = note.get("pid"), epoch_seconds(str(note.get("acquiredAt")))
+    if not isinstance(pid, int) or isinstance(pid, bool):
+        return None
+    # One second later: the text was cut to whole seconds.
+    return _ForeignLock(pid, str(note.get("owner")), float("inf") if acquired is None else acquired + 1.0)

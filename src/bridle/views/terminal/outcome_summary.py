@@ -27,7 +27,7 @@ def summarize_outcome(record: Record, outcome: Outcome, *, clean: Callable[[str]
 def _verdict(record: Record, outcome: Outcome) -> str:
     if outcome.failed:
         kind = f" ({outcome.category})" if outcome.category else ""
-        return f"failed{kind}: {_cut(outcome.error or outcome.reason or 'reason unknown')}"
+        return f"failed{kind}: {_cut(outcome.reason or outcome.error or 'reason unknown')}"
     if outcome.run_error:
         return f"not a failure by the lenient policy: {_cut(outcome.reason or 'reason unknown')}"
     if outcome.category is not None:

@@ -177,11 +177,12 @@ def _find_reason(
     record: Record, ending: Ending, rules: Rules, problem: _Problem, final_text: str
 ) -> tuple[str | None, Category | None]:
     """Return why an unattended run must count as failed, and the category that only the harness policy finds."""
+    left_with = None if ending.ended_by_us else exit_after_result(record, ending.exit_code)
     if problem.error is not None:
-        return problem.error, None
+        is_stderr = left_with is not None and ending.fault is None and ending.not_found is None
+        return f"{left_with}: {problem.error}" if is_stderr else problem.error, None
     if record.failure is not None:
         return truncate_error(record.failure.text or NO_DETAIL), None
-    left_with = None if ending.ended_by_us else exit_after_result(record, ending.exit_code)
     if record.permission_denials and rules.denials_fail:
         refused = ", ".join(sorted(set(record.denied_tools)))
         return "; ".join(filter(None, (f"permission was refused for {refused}", left_with))), Category.PERMISSION
