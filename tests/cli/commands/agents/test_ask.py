@@ -137,7 +137,7 @@ def test_an_agent_that_fails_after_its_result_has_failed(tmp_path: Path) -> None
     assert (code, document["run_error"], document["error_category"]) == (1, True, "process")
     code, document, stderr = ended("c", successful_turn().err("late trouble\n").exit(1))
     assert (code, document["error"]) == (1, "late trouble\n")
-    assert "bridle: failed (process): late trouble\nbridle: log:" in stderr
+    assert f"bridle: failed (process): {reason}: late trouble\nbridle: log:" in stderr
 
 
 def test_a_second_result_line_that_was_cut_off_is_tried_again(tmp_path: Path) -> None:
