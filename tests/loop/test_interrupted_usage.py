@@ -156,7 +156,7 @@ KILLS = """
 show(type="result", subtype="success", is_error=False, result="x", total_cost_usd=3.01, usage={"input_tokens": 1},
      session_id="s", num_turns=1, duration_ms=1, permission_denials=[])
 time.sleep(1)
-os.kill(os.getppid(), 9)
+kill_bridle()
 time.sleep(600)
 """
 

@@ -393,35 +393,32 @@ def test_a_grandchild_that_holds_the_output_open_does_not_hang_the_reader() -> N
 
 
 def test_stop_ends_the_reading_at_once_though_an_outsider_holds_the_output() -> None:
-    """The outsider has neither the token nor a parent in the tree: nobody can know that it is ours."""
-    outsider = (
+    """The outsider is not a descendant: another program was given the pipe."""
+    chatter = (
         "import os, sys, time\n"
-        "if os.fork(): os._exit(0)\n"
-        "os.setsid()\n"
-        "print(os.getpid(), flush=True)\n"
+        "fd = os.open(sys.argv[1], os.O_WRONLY)\n"
+        "print(flush=True)\n"
         "while True:\n"
         "    time.sleep(0.001)\n"
-        "    try: os.write(1, b'chatter')\n"
+        "    try: os.write(fd, b'chatter')\n"
         "    except OSError: pass\n"  # nobody reads any more: it lives on, for the test to see it
     )
 
     async def story() -> None:
-        bare = f'env -u {TOKEN_VARIABLE} "$0" -c "$1"; sleep 600'
-        child = await child_process.start(spawn("sh", "-c", bare, sys.executable, outsider))
-        stranger = 0
-        try:
-            stranger = int(await line_of(child))
-            assert terminate.find(child._token, child.pid) != []
-            await child.stop(timeouts=QUICK)
-            # Without a stop it would be listened to for that long.
-            async with asyncio.timeout(output_pump.CHATTER_SECONDS - 1):
-                await read_all(child)
-        finally:
-            await child.close()
-            was_spared = is_alive(stranger)
-            if was_spared:
-                os.kill(stranger, signal.SIGKILL)
-        assert was_spared, "then this test proves nothing"
+        child = await child_process.start(spawn("sleep", "600"))
+        argv = [sys.executable, "-c", chatter, f"/proc/{child.pid}/fd/1"]
+        with subprocess.Popen(argv, stdout=subprocess.PIPE) as outsider:
+            try:
+                assert outsider.stdout is not None
+                outsider.stdout.readline()
+                await child.stop(timeouts=QUICK)
+                # Without a stop it would be listened to for that long.
+                async with asyncio.timeout(output_pump.CHATTER_SECONDS - 1):
+                    await read_all(child)
+                assert outsider.poll() is None, "then this test proves nothing"
+            finally:
+                await child.close()
+                outsider.kill()
 
     play(story)
 

@@ -73,7 +73,7 @@ def test_what_holds_the_output_does_not_hold_the_command_and_is_not_broken() -> 
         assert await asyncio.to_thread(os.read, ours, 10) == b"done"
         os.close(ours)
         assert b"".join(chunks) == b"begun\n"
-        while not one.is_output_closed:
+        while not one.is_over:
             await asyncio.sleep(0.01)
         terminate.end_all(token, None, grace_seconds=0)
 

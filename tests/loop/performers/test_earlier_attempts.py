@@ -80,7 +80,7 @@ show(type="result", subtype="success", is_error=False, result="x", total_cost_us
      session_id="s", num_turns=1, duration_ms=1, permission_denials=[])
 sys.stdout.flush()
 time.sleep(1)
-os.kill(os.getppid(), 9)
+kill_bridle()
 time.sleep(600)
 """
 

@@ -29,7 +29,7 @@ open(calls + task, "w").close()
 time.sleep(600)
 """
 SPENT = prices.cost_usd("claude-sonnet-4-5", input_tokens=1000, output_tokens=100, input_includes_cached=False)
-KILLS = PAID + "time.sleep(1)\nos.kill(os.getppid(), 9)\ntime.sleep(600)\n"
+KILLS = PAID + "time.sleep(1)\nkill_bridle()\ntime.sleep(600)\n"
 
 
 def budget(here: Project) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from bridle.ground import ids
 from bridle.ground.children import child_process
 from bridle.ground.children.child_process import Child, Spawn, StopTimeouts
 from bridle.ground.children.output_pump import Tap
+from bridle.ground.children.spawn import Sandbox
 
 # A command whose output is kept in memory is ended when it prints more.
 OUTPUT_LIMIT_BYTES = 16 * 1024 * 1024
@@ -41,6 +42,7 @@ async def capture(
     on_stdout: Tap | None = None,
     on_stderr: Tap | None = None,
     waits_for_output: bool = True,
+    sandbox: Sandbox | None = None,
 ) -> CapturedOutput:
     """Run a command; at the limit, and when the caller is cancelled, end it with all its descendants.
 
@@ -50,7 +52,7 @@ async def capture(
     """
     collected = _StdoutBuffer()
     child = await child_process.start(
-        Spawn(argv, cwd, environment, ids.new_token(), has_stdin=stdin is not None),
+        Spawn(argv, cwd, environment, ids.new_token(), has_stdin=stdin is not None, sandbox=sandbox),
         on_chunk=on_stdout or collected.add,
         on_stderr=on_stderr,
     )

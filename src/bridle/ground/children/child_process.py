@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
 from bridle.errors import ProcessError
-from bridle.ground.children.exit_watch import ExitWatch
 from bridle.ground.children.output_pump import Pump, Tap
-from bridle.ground.children.spawn import SHORTAGE_REMEDY, Spawn, SpawnFailure, launch
+from bridle.ground.children.spawn import SHORTAGE_REMEDY, Launched, Spawn, SpawnFailure, launch
 from bridle.ground.children.stdin import WRITE_LIMIT_SECONDS, ChildInput
+from bridle.ground.children.supervised_watch import SupervisedWatch
 from bridle.ground.descendants import census, keeper_client, terminate
 from bridle.ground.descendants.terminate import ProcessRef
 from bridle.ground.threads import in_thread, wait_uncancelled
@@ -58,14 +57,14 @@ async def start(spawn: Spawn, *, on_chunk: Tap | None = None, on_stderr: Tap | N
     except ProcessError as error:
         raise _of_the_machine(error.message, error.remedy) from error
     try:
-        process = launch(spawn)
+        launched = launch(spawn)
     except BaseException:
         keeper_client.drop(spawn.token)
         raise
     try:
-        child = Child(spawn, process, on_chunk, on_stderr)
+        child = Child(spawn, launched, on_chunk, on_stderr)
     except BaseException as error:  # out of descriptors or memory: there is no Child yet to end it
-        _discard(process)
+        launched.discard()
         keeper_client.drop(spawn.token)
         if isinstance(error, OSError | MemoryError):
             reason = str(error) or "there is no memory left"
@@ -82,15 +81,14 @@ async def start(spawn: Spawn, *, on_chunk: Tap | None = None, on_stderr: Tap | N
 class Child:
     """A child process and its descendants; see `start`."""
 
-    def __init__(
-        self, spawn: Spawn, process: subprocess.Popen[bytes], on_chunk: Tap | None, on_stderr: Tap | None
-    ) -> None:
-        self.pid = process.pid
+    def __init__(self, spawn: Spawn, launched: Launched, on_chunk: Tap | None, on_stderr: Tap | None) -> None:
+        process = launched.process
+        self.pid = launched.pid
         self._token = spawn.token
         self._process = process
         self._loop = asyncio.get_running_loop()
         self._exited = asyncio.Event()
-        self._watch = ExitWatch(process)
+        self._watch = launched.watch
         self._stdin = ChildInput(process.stdin) if process.stdin is not None else None
         self._known: set[ProcessRef] = set()
         self._has_no_descendants = False
@@ -168,9 +166,11 @@ class Child:
         await wait_uncancelled(self._closing)
 
     def _start(self) -> None:
-        entry = census.find_process(self.pid)
+        entry = census.find_process(self._process.pid)
         if entry is not None:
-            keeper_client.add(self._token, self.pid, entry.create_time)
+            is_supervised = isinstance(self._watch, SupervisedWatch)
+            add = keeper_client.add_supervised if is_supervised else keeper_client.add
+            add(self._token, entry.pid, entry.create_time)
         try:
             self._pump.start()
         except RuntimeError as error:
@@ -193,10 +193,17 @@ class Child:
         return [(step, seconds) for step, seconds in steps if seconds is not None]
 
     async def _find_descendants(self) -> None:
-        self._known.update(await _ending(lambda: terminate.find(self._token, self._watch.root_pid, known=self._known)))
+        watch = self._watch
+        if not isinstance(watch, SupervisedWatch):  # a supervisor loses none
+            self._known.update(await _ending(lambda: terminate.find(self._token, watch.root_pid, known=self._known)))
 
     def _end_descendants(self, grace_seconds: float) -> None:
-        terminate.end_all(self._token, self._watch.root_pid, grace_seconds=grace_seconds, known=frozenset(self._known))
+        watch = self._watch
+        if isinstance(watch, SupervisedWatch):
+            watch.end_descendants(grace_seconds)
+        else:
+            known = frozenset(self._known)
+            terminate.end_all(self._token, watch.root_pid, grace_seconds=grace_seconds, known=known)
         self._has_no_descendants = True
 
     def _close_now(self) -> None:
@@ -227,13 +234,6 @@ class Child:
 def _of_the_machine(message: str, remedy: str | None) -> ProcessError:
     """Return the error of a machine that lacks processes, threads, memory or descriptors."""
     return ProcessError(message, remedy=remedy, payload=SpawnFailure("machine", None))
-
-
-def _discard(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process that was just started, and close its pipes."""
-    process.kill()
-    with process:  # closes its pipes and reaps it
-        pass
 
 
 def _nothing() -> None:

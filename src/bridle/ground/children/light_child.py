@@ -1,19 +1,18 @@
 """A command whose stdout and stderr are one stream, read in the event loop.
 
 Cheaper than a Child, for thousands of commands one after the other: without a thread, and without a search for
-descendants when it exits by itself. Background processes that it leaves run until they are ended by the token.
+descendants when it exits by itself. Background processes that it leaves run until the caller ends them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 from collections.abc import Collection
 
-from bridle.ground.children.exit_watch import ExitWatch
 from bridle.ground.children.output_pump import READ_BYTES, Tap
-from bridle.ground.children.spawn import Spawn, launch
+from bridle.ground.children.spawn import Launched, Spawn, launch
+from bridle.ground.children.supervised_watch import SupervisedWatch
 from bridle.ground.descendants import terminate
 from bridle.ground.threads import in_thread, wait_uncancelled
 
@@ -33,33 +32,32 @@ POLL_SECONDS = 0.02
 KILL_SECONDS = 5.0
 
 
-def start(spawn: Spawn, *, on_chunk: Tap, keep: Collection[int] = ()) -> LightChild:
+def start(spawn: Spawn, *, on_chunk: Tap, keep: Collection[int] = (), supervised: bool = True) -> LightChild:
     """Start a command in the running event loop; raise ProcessError where it cannot be started.
 
     The callback receives each chunk of output, in the loop. The caller must call `release` or `end`.
     """
-    process = launch(spawn, merge=True, keep=keep)
+    launched = launch(spawn, merge=True, keep=keep, supervised=supervised)
     try:
-        return LightChild(spawn.token, process, on_chunk)
+        return LightChild(spawn.token, launched, on_chunk)
     except BaseException:  # out of descriptors or memory
-        process.kill()
-        with process:  # closes its pipe and reaps it
-            pass
+        launched.discard()
         raise
 
 
 class LightChild:
     """A running command; see `start`."""
 
-    def __init__(self, token: str, process: subprocess.Popen[bytes], on_chunk: Tap) -> None:
+    def __init__(self, token: str, launched: Launched, on_chunk: Tap) -> None:
+        process = launched.process
         assert process.stdout is not None  # noqa: S101  # for the type checker: launch asks for it
-        self.pid = process.pid
+        self.pid = launched.pid
         self.tap_error: Exception | None = None
         self._token = token
         self._pipe = process.stdout
         self._on_chunk: Tap | None = on_chunk
         self._loop = asyncio.get_running_loop()
-        self._watch = ExitWatch(process)
+        self._watch = launched.watch
         self._exited = asyncio.Event()
         self._output_closed = asyncio.Event()
         self._ending: asyncio.Future[None] | None = None
@@ -76,7 +74,10 @@ class LightChild:
         return self._watch.exit_code
 
     @property
-    def is_output_closed(self) -> bool:
+    def is_over(self) -> bool:
+        """Whether nothing that it started runs; without a supervisor, whether its output is closed."""
+        if isinstance(self._watch, SupervisedWatch):
+            return self._watch.reap(limit_seconds=0)
         return self._pipe.closed
 
     async def wait(self, timeout_seconds: float | None) -> int | None:
@@ -97,15 +98,16 @@ class LightChild:
             self._read(limit_bytes=PIPE_BYTES)
 
     def release(self) -> bool:
-        """Reap a command that has ended; return True where its output is closed.
+        """Reap a command that has ended; return whether it is over.
 
         Otherwise further output is read and dropped, so that background processes neither block nor fail.
         """
         self._on_chunk = None
-        self._watch.reap(limit_seconds=0)
-        self._close_watch()
+        is_reaped = self._watch.reap(limit_seconds=0)
+        if is_reaped or not isinstance(self._watch, SupervisedWatch):
+            self._close_watch()
         self._add_dropper()
-        return self.is_output_closed
+        return self.is_over
 
     async def end(self, *, grace_seconds: float) -> None:
         """End the command with all its descendants; not interrupted by a cancellation."""
@@ -126,10 +128,14 @@ class LightChild:
         self._close_pipe()
 
     def _end_now(self, grace_seconds: float) -> None:
+        watch = self._watch
         try:
-            terminate.end_all(self._token, self._watch.root_pid, grace_seconds=grace_seconds)
+            if isinstance(watch, SupervisedWatch):
+                watch.end_descendants(grace_seconds)
+            else:
+                terminate.end_all(self._token, watch.root_pid, grace_seconds=grace_seconds)
         finally:
-            self._watch.reap(limit_seconds=KILL_SECONDS)
+            watch.reap(limit_seconds=KILL_SECONDS)
 
     def _read(self, *, limit_bytes: int = READ_BYTES * READS_IN_A_ROW) -> None:
         got = 0

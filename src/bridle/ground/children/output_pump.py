@@ -18,6 +18,7 @@ from collections.abc import Callable
 
 from bridle.ground.children.exit_watch import ExitWatch
 from bridle.ground.children.handoff import Handoff
+from bridle.ground.children.supervised_watch import SupervisedWatch
 from bridle.ground.children.wakeup import Wakeup
 
 Tap = Callable[[bytes], None]
@@ -63,7 +64,7 @@ class Pump:
         *,
         stdout_fd: int,
         stderr_fd: int,
-        watch: ExitWatch,
+        watch: ExitWatch | SupervisedWatch,
         on_chunk: Tap | None,
         on_stderr: Tap | None,
         on_exit: Callable[[], None],

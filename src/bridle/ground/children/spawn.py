@@ -6,17 +6,34 @@ import errno
 import os
 import re
 import subprocess
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from bridle.errors import ProcessError, UsageError
+from bridle.ground.children.exit_watch import ExitWatch
+from bridle.ground.children.supervised_watch import SupervisedWatch
+from bridle.ground.descendants import supervisor
 from bridle.ground.descendants.census import TOKEN_SEPARATOR, TOKEN_VARIABLE
 
 # How the system reports that it has no room for another process.
 SHORTAGES = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
+# Whether every child has a supervisor, not only those in a sandbox. Not yet: what finds agents by their command line
+# must first know that the supervisor of a child has that of Bridle.
+SUPERVISES_ALL = False
 SHORTAGE_REMEDY = "Run less at once, or raise the limits: check ulimit -u, ulimit -n and memory."
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """A program that starts the child in namespaces of its own: bubblewrap, or one with the same interface."""
+
+    program: str
+    options: tuple[str, ...]
+    """Passed through a descriptor: they are in no list of processes."""
+    status: int
+    """The descriptor of a file to which it reports, as JSON, the exit code of a child that has run."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +48,8 @@ class Spawn:
     """A token of this child alone: all processes with it are ended with the child."""
     has_stdin: bool = False
     """Whether we write to its standard input, which is /dev/null otherwise."""
+    sandbox: Sandbox | None = None
+    """The program that isolates it."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +60,67 @@ class SpawnFailure:
     errno: int | None
 
 
-def launch(spawn: Spawn, *, merge: bool = False, keep: Collection[int] = ()) -> subprocess.Popen[bytes]:
+@dataclass(frozen=True)
+class Launched:
+    """A started child: its pipes, and the watch that knows its exit."""
+
+    process: subprocess.Popen[bytes]
+    """The child itself, or its supervisor."""
+    watch: ExitWatch | SupervisedWatch
+    pid: int
+    """Of the child itself."""
+
+    def discard(self) -> None:
+        """Kill a child that was just started, and close its descriptors."""
+        self.process.kill()
+        with self.process:  # closes its pipes and reaps it
+            self.watch.close()
+
+
+def launch(spawn: Spawn, *, merge: bool = False, keep: Collection[int] = (), supervised: bool = True) -> Launched:
     """Start the child in a session of its own, with its token in its environment.
 
-    With `merge` stdout and stderr are one pipe; `keep` are descriptors that it inherits.
+    With `merge` stdout and stderr are one pipe; `keep` are descriptors that it inherits. With `supervised`, where the
+    system can, every orphan of it is found: see `ground/descendants/supervisor.py`.
     """
     if not re.fullmatch(r"[A-Za-z0-9_-]+", spawn.token):
         raise UsageError(f"a run token must be letters, digits, '_' and '-', got {spawn.token!r}")
+    is_wanted = spawn.sandbox is not None or (supervised and SUPERVISES_ALL)
+    if not (is_wanted and supervisor.is_supported()):
+        process = _popen(spawn, merge=merge, keep=keep, before=None)
+        return Launched(process, ExitWatch(process), process.pid)
+    fds: list[int] = []
     try:
-        return subprocess.Popen(
-            list(spawn.argv),
+        fds += os.pipe()
+        fds += os.pipe()
+        wrappers = 0 if spawn.sandbox is None else supervisor.SANDBOX_PROCESSES
+        process = _popen(spawn, merge=merge, keep=keep, before=supervisor.between(fds[0], fds[3], wrappers=wrappers))
+    except BaseException as error:
+        for fd in fds:
+            os.close(fd)
+        if isinstance(error, OSError):  # of the pipes
+            raise _explain(spawn, error) from error
+        raise
+    os.close(fds[0])
+    os.close(fds[3])
+    watch = SupervisedWatch(process, control=fds[1], status=fds[2])
+    return Launched(process, watch, watch.pid)
+
+
+def _popen(
+    spawn: Spawn, *, merge: bool, keep: Collection[int], before: Callable[[], None] | None
+) -> subprocess.Popen[bytes]:
+    kept = [*keep]
+    argv = list(spawn.argv)
+    options = -1
+    try:
+        if spawn.sandbox is not None:
+            options = _memory_file(b"".join(os.fsencode(option) + b"\0" for option in spawn.sandbox.options))
+            status = spawn.sandbox.status
+            argv = [spawn.sandbox.program, "--args", str(options), "--json-status-fd", str(status), "--", *argv]
+            kept += [options, status]
+        return subprocess.Popen(  # the supervisor only makes system calls
+            argv,
             cwd=spawn.cwd,
             env=_with_token(spawn),
             stdin=subprocess.PIPE if spawn.has_stdin else subprocess.DEVNULL,
@@ -58,10 +128,13 @@ def launch(spawn: Spawn, *, merge: bool = False, keep: Collection[int] = ()) -> 
             stderr=subprocess.STDOUT if merge else subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
-            pass_fds=tuple(keep),
+            pass_fds=tuple(kept),
+            preexec_fn=before,
         )
     except OSError as error:
         raise _explain(spawn, error) from error
+    except subprocess.SubprocessError as error:  # there was room for the supervisor, and none for the child
+        raise _explain(spawn, OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))) from error
     except ValueError as error:  # a NUL or a lone surrogate
         program = spawn.argv[0] if spawn.argv else ""
         raise ProcessError(
@@ -69,6 +142,16 @@ def launch(spawn: Spawn, *, merge: bool = False, keep: Collection[int] = ()) -> 
             remedy="Remove NUL characters and broken Unicode from the prompt and the settings.",
             payload=SpawnFailure("arguments", None),
         ) from error
+    finally:
+        if options >= 0:
+            os.close(options)
+
+
+def _memory_file(data: bytes) -> int:
+    fd = os.memfd_create("options")
+    os.write(fd, data)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
 
 
 def _with_token(spawn: Spawn) -> dict[str, str]:

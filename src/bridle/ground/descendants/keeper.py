@@ -3,6 +3,7 @@
 It reads lines from its standard input, a socket whose other end only Bridle has:
 
     add <token> <pid> <create time>     an agent to end if Bridle dies (pid 0: not known yet)
+    supervised <token> <pid> <create time>   its supervisor: ends it if Bridle dies
     drop <token>                        the agent has ended
     lock <name>                         a lock, whose descriptor comes with this line: held until the keeper ends
     unlock <name>                       the lock was released
@@ -20,6 +21,9 @@ import sys
 
 # Time for an agent to save its session.
 GRACE_SECONDS = 1.0
+
+# A supervisor ends its agent and everything below it within this time.
+SUPERVISOR_SECONDS = 6.0
 
 READ_BYTES = 65536
 DESCRIPTORS = 64  # of one read; Bridle sends one at a time
@@ -39,6 +43,7 @@ def main() -> int:
     from bridle.ground.descendants import terminate
 
     agents: dict[str, terminate.ProcessRef] = {}
+    supervised: set[str] = set()
     locks: dict[str, int] = {}
     received: list[int] = []
     bridle = socket.socket(fileno=0)
@@ -53,13 +58,18 @@ def main() -> int:
             match line.decode("ascii", "replace").split():
                 case ["add", token, pid, created]:
                     agents[token] = terminate.ProcessRef(int(pid), float(created), "agent")
+                case ["supervised", token, pid, created]:
+                    agents[token] = terminate.ProcessRef(int(pid), float(created), "supervisor")
+                    supervised.add(token)
                 case ["drop", token]:
                     agents.pop(token, None)
+                    supervised.discard(token)
                 case ["lock", name]:
                     locks[name] = received.pop(0)
                 case ["unlock", name] if name in locks:
                     os.close(locks.pop(name))
     try:
+        terminate.wait_gone([agents[token] for token in supervised], SUPERVISOR_SECONDS)
         if agents:
             terminate.end_many(tuple(agents), grace_seconds=GRACE_SECONDS, known=tuple(agents.values()))
         for lock in locks.values():

@@ -29,6 +29,11 @@ def add(token: str, pid: int = 0, create_time: float = 0) -> None:
     _client.add(token, f"add {token} {pid} {create_time}\n".encode("ascii"))
 
 
+def add_supervised(token: str, pid: int, create_time: float) -> None:
+    """Register an agent with its supervisor, which ends it if we die."""
+    _client.add(token, f"supervised {token} {pid} {create_time}\n".encode("ascii"))
+
+
 def drop(token: str) -> None:
     """Unregister an agent that has ended."""
     _client.drop(token)

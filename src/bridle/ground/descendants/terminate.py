@@ -15,7 +15,17 @@ from bridle.errors import ProcessError
 from bridle.ground.descendants import census
 from bridle.ground.descendants.census import TOKEN_VARIABLE, Census, Entry
 
-__all__ = ["TOKEN_VARIABLE", "ProcessRef", "end_all", "end_many", "find", "is_conclusive", "select", "signal_all"]
+__all__ = [
+    "TOKEN_VARIABLE",
+    "ProcessRef",
+    "end_all",
+    "end_many",
+    "find",
+    "is_conclusive",
+    "select",
+    "signal_all",
+    "wait_gone",
+]
 
 # A process that forks during a sweep can be missed. This many end a busy build, and give up within seconds on
 # something that forks faster than it can be killed.
@@ -138,8 +148,18 @@ def end_many(
         else:
             signal_all(processes, signal.SIGKILL)
         ended.update(dict.fromkeys(processes))
-        _wait_gone(processes, grace_left if grace_left > 0 else KILL_WAIT_SECONDS)
+        wait_gone(processes, grace_left if grace_left > 0 else KILL_WAIT_SECONDS)
     raise _survivors(processes)
+
+
+def wait_gone(processes: Iterable[ProcessRef], seconds: float) -> None:
+    """Wait until the processes have ended, up to a limit."""
+    deadline = time.monotonic() + seconds
+    left = list(processes)
+    while left := [process for process in left if _is_alive(process)]:
+        if time.monotonic() >= deadline:
+            return
+        time.sleep(POLL_SECONDS)
 
 
 def _earliest(tokens: Collection[str], roots: Collection[Entry | None]) -> float:
@@ -207,15 +227,6 @@ def _open_handle(pid: int) -> int | None:
         raise
     except OSError:
         return None
-
-
-def _wait_gone(processes: Iterable[ProcessRef], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    left = list(processes)
-    while left := [process for process in left if _is_alive(process)]:
-        if time.monotonic() >= deadline:
-            return
-        time.sleep(POLL_SECONDS)
 
 
 def _is_alive(process: ProcessRef) -> bool:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from bridle.agent.tools.shell.output_spool import OutputSpool
-from bridle.agent.tools.shell.running_command import CommandEnd
+from bridle.agent.tools.shell.running_command import CommandEnd, Leftover
 from bridle.errors import ProcessError
-from bridle.ground.children import light_child
+from bridle.ground.children import light_child, spawn
 from bridle.ground.children.light_child import LightChild
 from bridle.ground.children.spawn import Spawn
-from bridle.ground.descendants import keeper_client, terminate
+from bridle.ground.descendants import keeper_client, supervisor, terminate
 from bridle.ground.threads import in_thread, wait_uncancelled
 
 # The output of a finished command is already in the pipe. This is for filters it did not wait for (`> >(tee log)`).
@@ -29,7 +30,20 @@ ARGUMENT_LIMIT_BYTES = 100_000
 _FOLDER_LIMIT_BYTES = 8192
 
 
-async def end_leftovers(token: str) -> None:
+def is_supervised(environment: Mapping[str, str]) -> bool:
+    """Return whether each command gets a supervisor, which ends what it leaves, also if we are killed.
+
+    An outer run of Bridle has one for us, and ends everything with us: a second one would only cost its start.
+    """
+    return spawn.SUPERVISES_ALL and supervisor.is_supported() and terminate.TOKEN_VARIABLE not in environment
+
+
+async def end_leftovers(left: Sequence[Leftover]) -> None:
+    """End what supervised commands left running."""
+    await asyncio.gather(*(command.end(grace_seconds=END_GRACE_SECONDS) for command in left))
+
+
+async def end_by_token(token: str) -> None:
     """End all processes that carry a session's token."""
     try:
         work = in_thread(
@@ -67,9 +81,10 @@ class Command:
         self._note, theirs = os.pipe()
         keep = (theirs,) if long is None else (theirs, long)
         script = _script(body, theirs, keep)
-        spawn = Spawn((*shell, script), cwd, _with_session(environment, tokens[0]), tokens[1])
+        wanted = Spawn((*shell, script), cwd, _with_session(environment, tokens[0]), tokens[1])
         try:
-            self._console = light_child.start(spawn, on_chunk=spool.add, keep=keep)
+            supervised = is_supervised(environment)
+            self._console = light_child.start(wanted, on_chunk=spool.add, keep=keep, supervised=supervised)
         except BaseException:
             os.close(self._note)
             raise

@@ -35,12 +35,15 @@ class RunningCommand(Protocol):
         """End it with all its descendants, even if the caller is cancelled."""
 
 
-class LeftoverOutput(Protocol):
-    """The output of an ended command that processes it left running still hold open."""
+class Leftover(Protocol):
+    """An ended command that left processes running."""
 
     @property
-    def is_output_closed(self) -> bool:
-        """Whether no process can write to it any more."""
+    def is_over(self) -> bool:
+        """Whether these have ended too."""
+
+    async def end(self, *, grace_seconds: float) -> None:
+        """End them."""
 
     def close(self) -> None:
-        """Stop reading it."""
+        """Stop reading their output."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bridle.agent.tools.shell.output_spool import OutputSpool
-from bridle.agent.tools.shell.running_command import LeftoverOutput, RunningCommand
+from bridle.agent.tools.shell.running_command import Leftover, RunningCommand
 
 # Commands are written for bash, so they run in bash, whatever shell the user prefers.
 BASH = "/bin/bash"
@@ -32,17 +32,18 @@ class Shell:
         self._environment = _environment(environment, session_id)
         self._token = os.urandom(16).hex()
         self._count = 0
-        self._left: list[LeftoverOutput] = []
+        self._left: list[Leftover] = []
 
     def start(self, command: str, spool: OutputSpool) -> RunningCommand:
         """Start a command; raise ProcessError if it cannot start."""
         # Imported late: a session without commands does not need it.
-        from bridle.agent.tools.shell.run_command import Command
+        from bridle.agent.tools.shell.run_command import Command, is_supervised
         from bridle.ground.descendants import keeper_client, terminate
 
-        # If we are killed, the keeper ends all processes with this token. An outer run of Bridle does the same with
-        # its own token, which our processes carry too: a second keeper would only cost its start.
-        if not self._count and terminate.TOKEN_VARIABLE not in self._environment:
+        # If we are killed, the supervisors or else the keeper end all processes of the commands. An outer run of
+        # Bridle does it too: a second keeper would only cost its start.
+        is_inner = terminate.TOKEN_VARIABLE in self._environment
+        if not self._count and not is_inner and not is_supervised(self._environment):
             keeper_client.add(self._token)
         self._count += 1
         if not self.cwd.is_dir():  # a command has removed its own directory
@@ -62,19 +63,24 @@ class Shell:
         """End all processes that commands left running, daemons included."""
         if not self._count:
             return
-        from bridle.agent.tools.shell.run_command import end_leftovers
+        from bridle.agent.tools.shell.run_command import end_by_token, end_leftovers, is_supervised
 
         self._count = 0
         try:
-            await end_leftovers(self._token)
+            if is_supervised(self._environment):
+                await end_leftovers(self._left)
+            else:
+                await end_by_token(self._token)
         finally:
             for left in self._left:
                 left.close()
             self._left.clear()
 
-    def _keep(self, left: LeftoverOutput) -> None:
+    def _keep(self, left: Leftover) -> None:
         """Keep reading the output of leftover processes until it is closed or the session ends."""
-        self._left = [output for output in self._left if not output.is_output_closed]
+        for over in [command for command in self._left if command.is_over]:
+            over.close()
+            self._left.remove(over)
         self._left.append(left)
 
     def _move(self, folder: str) -> bool:

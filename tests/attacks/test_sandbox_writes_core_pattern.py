@@ -1,0 +1,17 @@
+"""Attack: an agent as root names the program that the kernel runs, outside, when a process crashes.
+
+In the sandbox `/proc/sys` is read-only, also for root.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.attacks.fixtures.sandboxed import make_target
+
+
+def test_the_kernel_is_not_set(tmp_path: Path) -> None:
+    before = Path("/proc/sys/kernel/core_pattern").read_text()
+    target = make_target(tmp_path)
+    assert target.attack("echo '|/tmp/evil' > /proc/sys/kernel/core_pattern").exit_code != 0
+    assert Path("/proc/sys/kernel/core_pattern").read_text() == before

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from bridle.errors import ProcessError
+from bridle.ground.children import child_process, spawn
+from bridle.ground.children.child_process import Spawn, StopTimeouts
+from bridle.ground.descendants import census
+from bridle.ground.ids import new_token
+
+# A test that takes longer than this has hung.
+HANG_SECONDS = 60
+
+# A daemon as it is written in books, that also drops its environment, and with it the token. It prints its pid, and
+# then closes its output; `WORK` is what it does for ever.
+DAEMON = """
+import os, sys
+if os.fork(): os._exit(0)
+os.setsid()
+if os.fork(): os._exit(0)
+print(os.getpid(), flush=True)
+os.execve(sys.executable, [sys.executable, "-c", {work!r}], {{}})
+"""
+
+SLEEPS = "import os, time; os.close(1); os.close(2); time.sleep(600)"
+IGNORES_SIGTERM = f"import signal; signal.signal(15, signal.SIG_IGN); {SLEEPS}"
+# It is never the same process for longer than a moment.
+FORKS_FOR_EVER = """
+import os, time
+os.close(1); os.close(2)
+end = time.time() + 600
+while time.time() < end:
+    if os.fork(): os._exit(0)
+    os.setsid()
+"""
+
+
+@pytest.fixture(autouse=True)
+def _with_supervisors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spawn, "SUPERVISES_ALL", True)
+
+
+def daemon(work: str) -> tuple[str, ...]:
+    """Return a command that starts a daemon and exits."""
+    return (sys.executable, "-c", DAEMON.format(work=work))
+
+
+def play(story: Callable[[], Awaitable[None]]) -> None:
+    async def main() -> None:
+        async with asyncio.timeout(HANG_SECONDS):
+            await story()
+
+    asyncio.run(main())
+
+
+async def pid_of_daemon(work: str, *, stops: bool = False) -> int:
+    """Start a daemon below a child, close the child, and return the daemon's pid."""
+    child = await child_process.start(Spawn(daemon(work), Path("/"), dict(os.environ), new_token()))
+    try:
+        output = b""
+        while (part := await child.read()) is not None:
+            output += part
+        if stops:
+            await child.stop(timeouts=StopTimeouts(descendants_seconds=0.1))
+    finally:
+        await child.close()
+    return int(output)
+
+
+@pytest.mark.parametrize("work", [SLEEPS, IGNORES_SIGTERM])
+@pytest.mark.parametrize("stops", [False, True])
+def test_a_daemon_without_parent_session_and_environment_ends_with_its_child(work: str, *, stops: bool) -> None:
+    async def story() -> None:
+        assert not census.is_alive(await pid_of_daemon(work, stops=stops))
+
+    play(story)
+
+
+def test_a_daemon_that_forks_and_exits_without_pause_is_caught() -> None:
+    marker = new_token()
+
+    async def story() -> None:
+        await pid_of_daemon(f"mark = {marker!r}\n{FORKS_FOR_EVER}")
+
+    play(story)
+    found = [path for path in Path("/proc").glob("[0-9]*/cmdline") if marker in _text(path)]
+    assert found == []
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:  # it has ended
+        return ""
+
+
+def test_the_daemon_of_another_child_is_left_alone() -> None:
+    async def story() -> None:
+        other = await child_process.start(Spawn(daemon(SLEEPS), Path("/"), dict(os.environ), new_token()))
+        try:
+            output = b""
+            while not output.endswith(b"\n"):
+                output += await other.read() or b""
+            spared = int(output)
+            assert not census.is_alive(await pid_of_daemon(SLEEPS))
+            assert census.is_alive(spared)
+        finally:
+            await other.close()
+        assert not census.is_alive(spared)
+
+    play(story)
+
+
+HARNESS = """
+import asyncio, os, sys
+from pathlib import Path
+from bridle.ground.children import child_process, spawn
+from bridle.ground.ids import new_token
+spawn.SUPERVISES_ALL = True
+
+async def main():
+    child = await child_process.start(child_process.Spawn(tuple(sys.argv[1:]), Path("/"), os.environ, new_token()))
+    while (part := await child.read()) is not None:
+        print(part.decode(), end="", flush=True)
+    await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+def test_a_daemon_ends_if_bridle_is_killed() -> None:
+    command = [sys.executable, "-c", HARNESS, *daemon(SLEEPS)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as harness:
+        assert harness.stdout is not None
+        pid = int(harness.stdout.readline())
+        assert census.is_alive(pid)
+        harness.kill()
+    wait_gone(pid)
+
+
+def wait_gone(pid: int) -> None:
+    deadline = time.monotonic() + HANG_SECONDS
+    while census.is_alive(pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_child_that_kills_its_supervisor_is_reported() -> None:
+    code = "import os, time; os.kill(os.getppid(), 9); time.sleep(600)"
+
+    async def story() -> None:
+        child = await child_process.start(Spawn((sys.executable, "-c", code), Path("/"), os.environ, new_token()))
+        assert await child.wait(HANG_SECONDS) == -signal.SIGKILL
+        with pytest.raises(ProcessError, match="supervisor of process"):
+            await child.close()
+        wait_gone(child.pid)  # the kernel kills it with its supervisor
+
+    play(story)
+
+
+def test_the_exit_code_is_known_though_bridle_was_started_with_sigchld_ignored() -> None:
+    script = """
+import asyncio, os, signal
+from pathlib import Path
+from bridle.ground.children import child_process, spawn
+spawn.SUPERVISES_ALL = True
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+async def main():
+    child = await child_process.start(child_process.Spawn(("sh", "-c", "exit 7"), Path("/"), dict(os.environ), "t"))
+    print(await child.wait(60))
+    await child.close()
+asyncio.run(main())
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=HANG_SECONDS)
+    assert (done.stdout, done.stderr) == ("7\n", "")

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bridle.errors import ProcessError
+from bridle.ground.children import child_process
+from bridle.ground.children.capture import CapturedOutput, capture
+from bridle.ground.children.child_process import Child, Spawn, StopTimeouts
+from bridle.ground.children.spawn import Sandbox
+from bridle.ground.descendants import census
+from bridle.ground.ids import new_token
+from bridle.run.isolation import bubblewrap
+from bridle.run.isolation.description import Isolation, describe
+from bridle.run.isolation.sandbox_session import check_started, open_sandbox
+
+# A test that takes longer than this has hung.
+HANG_SECONDS = 60
+
+
+def isolation_of(folder: Path) -> Isolation:
+    """Describe the isolation of a folder whose home is beside it."""
+    (folder / "work").mkdir()
+    (folder / "home").mkdir()
+    return describe(folder / "work", {"HOME": str(folder / "home")})
+
+
+def program() -> str:
+    found = bubblewrap.find_program(os.environ)
+    assert found is not None
+    return found
+
+
+def run(isolation: Isolation, script: str, *, cwd: Path | None = None) -> CapturedOutput:
+    """Run a shell command in the sandbox; raise ProcessError where that could not be set up."""
+
+    async def main() -> CapturedOutput:
+        with open_sandbox(program(), isolation, cwd=cwd or isolation.work) as sandbox:
+            command = ("/bin/sh", "-c", script)
+            environment = {"PATH": os.environ["PATH"]}
+            captured = await capture(
+                command, cwd=isolation.work, environment=environment, limit_seconds=HANG_SECONDS, sandbox=sandbox
+            )
+            check_started(sandbox, captured.exit_code, captured.stderr)
+            return captured
+
+    return asyncio.run(main())
+
+
+def with_child(isolation: Isolation, script: str, story: Callable[[Child, Sandbox], Awaitable[None]]) -> None:
+    """Start a shell command in the sandbox and play a story with it."""
+
+    async def main() -> None:
+        async with asyncio.timeout(HANG_SECONDS):
+            with open_sandbox(program(), isolation, cwd=isolation.work) as sandbox:
+                environment = {"PATH": os.environ["PATH"]}
+                argv = ("/bin/sh", "-c", script)
+                child = await child_process.start(
+                    Spawn(argv, isolation.work, environment, new_token(), sandbox=sandbox)
+                )
+                try:
+                    await story(child, sandbox)
+                finally:
+                    await child.close()
+
+    asyncio.run(main())
+
+
+def test_it_works_on_this_machine() -> None:
+    assert bubblewrap.probe(program()).failure is None
+    assert bubblewrap.probe(program(), has_network=False).failure is None
+
+
+def test_a_machine_where_it_cannot_work_says_why(tmp_path: Path) -> None:
+    refusing = tmp_path / "bwrap"
+    refusing.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
+    refusing.chmod(0o755)
+    assert bubblewrap.find_program({"PATH": str(tmp_path)}) == str(refusing)  # the system's comes first
+    assert bubblewrap.probe(str(refusing)).failure == "bwrap: No permissions to create new namespace"
+    assert bubblewrap.probe(None).failure == "bwrap was not found"
+
+
+@pytest.mark.parametrize(("end", "code"), [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137)])
+def test_the_exit_code_is_that_of_the_program(tmp_path: Path, end: str, code: int) -> None:
+    assert run(isolation_of(tmp_path), end).exit_code == code
+
+
+def test_a_sandbox_that_cannot_be_set_up_is_not_a_failed_program(tmp_path: Path) -> None:
+    with pytest.raises(ProcessError, match="the sandbox could not be set up: bwrap: "):
+        run(isolation_of(tmp_path), "exit 1", cwd=tmp_path / "missing")
+
+
+def test_a_signal_reaches_the_program_itself(tmp_path: Path) -> None:
+    async def story(child: Child, _sandbox: Sandbox) -> None:
+        output = b""
+        while b"ready" not in output:
+            output += await child.read() or b""
+        await child.stop(timeouts=StopTimeouts(interrupt_seconds=HANG_SECONDS))
+        while (part := await child.read()) is not None:
+            output += part
+        assert output == b"ready\npolite\n"
+        assert child.exit_code == 3
+
+    with_child(
+        isolation_of(tmp_path), "trap 'echo polite; exit 3' INT; echo ready; while :; do sleep 0.05; done", story
+    )
+
+
+def test_its_options_are_in_no_list_of_processes(tmp_path: Path) -> None:
+    isolation = isolation_of(tmp_path)
+
+    async def story(child: Child, _sandbox: Sandbox) -> None:
+        output = b""
+        while b"ready" not in output:
+            output += await child.read() or b""
+        command = Path(f"/proc/{child.pid}/cmdline").read_bytes()
+        assert b"--args" in command
+        assert os.fsencode(isolation.home) not in command
+
+    with_child(isolation, "echo ready; sleep 600", story)
+
+
+def test_everything_in_it_has_ended_when_it_is_closed(tmp_path: Path) -> None:
+    (tmp_path / "host").mkdir()
+    isolation = replace(isolation_of(tmp_path), writable=(tmp_path / "host",))
+    note = tmp_path / "host" / "note"
+    daemon = f"setsid env -i sh -c 'while :; do echo x >> {note}; done' > /dev/null 2>&1"
+    script = f"({daemon} &); while [ ! -e {note} ]; do :; done"
+    assert run(isolation, script).exit_code == 0
+    size = note.stat().st_size
+    assert not [entry for entry in census.take().values() if entry.name == "bwrap" and _is_of(entry.pid, tmp_path)]
+    assert note.stat().st_size == size
+
+
+def _is_of(pid: int, folder: Path) -> bool:
+    try:
+        return str(folder) in Path(f"/proc/{pid}/mountinfo").read_text()
+    except OSError:
+        return False
+
+
+def test_without_network_no_server_of_the_host_is_reached(tmp_path: Path) -> None:
+    isolation = isolation_of(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        code = f"import socket; socket.create_connection(('127.0.0.1', {port}), 10)"
+        script = f'python3 -c "{code}"'
+        assert run(isolation, script).exit_code == 0
+        assert run(replace(isolation, has_network=False), script).exit_code != 0
+
+
+def test_what_is_written_to_tmp_stays_in_it(tmp_path: Path) -> None:
+    name = f"/tmp/{new_token()}"  # inside it is private
+    assert run(isolation_of(tmp_path), f"echo x > {name} && cat {name}").stdout == b"x\n"
+    assert not Path(name).exists()
+
+
+def test_a_killed_program_leaves_nothing(tmp_path: Path) -> None:
+    async def story(child: Child, _sandbox: Sandbox) -> None:
+        output = b""
+        while b"ready" not in output:
+            output += await child.read() or b""
+        os.kill(child.pid, signal.SIGKILL)  # bwrap itself
+        assert await child.wait(HANG_SECONDS) == -signal.SIGKILL
+
+    with_child(isolation_of(tmp_path), "trap '' INT TERM; echo ready; sleep 600 & wait", story)

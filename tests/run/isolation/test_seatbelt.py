@@ -1,0 +1,34 @@
+"""The text of the profile; `sandbox-exec` exists only on macOS."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from bridle.run.isolation.description import Isolation
+from bridle.run.isolation.seatbelt import command, profile
+
+
+def test_the_last_rule_for_a_path_protects_it(tmp_path: Path) -> None:
+    work = Path(os.path.realpath(tmp_path))
+    isolation = Isolation(
+        work=work, home=work, git=work / ".git", read_only=(work / ".a5c",), hidden=(work / ".ssh",), has_network=False
+    )
+    lines = profile(isolation, temporary=work / "t").splitlines()
+    assert lines[:3] == ["(version 1)", "(allow default)", "(deny file-write*)"]
+    allowed = next(number for number, line in enumerate(lines) if f'(subpath "{work}")' in line)
+    denied = next(number for number, line in enumerate(lines) if f'(subpath "{work}/.a5c")' in line)
+    assert lines[allowed].startswith("(allow file-write* ")
+    assert lines[denied].startswith("(deny file-write* ")
+    assert allowed < denied
+    assert f'(subpath "{work}/.git/hooks")' in lines[denied]
+    assert f'(deny file-read* file-write* (subpath "{work}/.ssh"))' in lines
+    assert "(deny network*)" in lines
+    assert profile(isolation, temporary=work).count("(") == profile(isolation, temporary=work).count(")")
+
+
+def test_a_path_cannot_end_its_string() -> None:
+    isolation = Isolation(work=Path('/a")(allow default)'), home=Path("/h"))
+    text = command(isolation, temporary=Path("/t"))[2]
+    assert text.count("(allow default)\n") == 1
+    assert r'(subpath "/a\")(allow default)")' in text
