@@ -18,7 +18,7 @@ pathlib.Path(task + ".txt").write_text(task)
 """
 WALKS = frozenset({"add", "status"})
 # Serial iterations start five. The rest is the next commit of a worktree, the merge and the branch.
-PARALLEL_STARTS = 22
+PARALLEL_STARTS = 14
 
 
 def run(here: Project, log: Path, *arguments: str) -> list[list[str]]:

@@ -130,11 +130,31 @@ def test_the_file_of_the_branch_is_empty(tmp_path: Path) -> None:
     assert f"was empty, as after a power cut; it is at {commits_of(document)[0][:12]} again" in done.stderr
 
 
-def test_with_parallel_workers_a_lost_commit_is_named(tmp_path: Path) -> None:
+def test_with_parallel_workers_the_last_commit_is_done_again(tmp_path: Path) -> None:
     here, document = start(tmp_path, 2, "--parallel", "2")
-    lost = here.git("rev-parse", document["branch"])
+    branch = document["branch"]
+    last, first = here.git("rev-list", f"main..{branch}").split()
+    (title,) = [task["title"] for task in document["tasks"] if task["commit"] == last]
+    lose(here, last, "empty")
+    done = here.bridle("resume", "--max-iterations", "9", "--json")
+    document = receipt_of(done, 0)
+    assert verdicts(document) == {"One": "done", "Two": "done (guard only)", "Three": "done"}
+    assert sorted(call["task"] for call in here.calls()) == sorted(["One", "Two", "Three", title])
+    found = "\n".join(document["found"])
+    assert f"which is at {first[:12]} again" in found
+    assert f"of {title!r} is lost: the task is done again" in found
+    assert here.git("ls-tree", "-r", "--name-only", branch).split() == ["PLAN.md", "app.txt", "one", "three", "two"]
+    assert here.git("fsck", "--connectivity-only", "--no-dangling", branch) == ""
+    assert_replays(here)
+
+
+def test_with_parallel_workers_a_lost_commit_below_others_is_named_with_a_way_out(tmp_path: Path) -> None:
+    here, document = start(tmp_path, 2, "--parallel", "2")
+    head, lost = here.git("rev-list", f"main..{document['branch']}").split()
     lose(here, lost, "empty")
     refused = here.bridle("resume", "--max-iterations", "9")
     assert refused.returncode == 2
     assert f"git has lost the object {lost}" in refused.stderr
+    assert "from a backup or another clone" in refused.stderr
     assert "fatal" not in refused.stderr
+    assert here.git("rev-parse", document["branch"]) == head

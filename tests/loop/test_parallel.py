@@ -19,7 +19,6 @@ from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import pending_waits
 from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
 from tests.loop.fixtures.loop_commands import (
-    ONE_TASK,
     assert_replays,
     current_wait,
     in_background,
@@ -454,14 +453,19 @@ def test_the_limit_of_iterations_counts_those_that_other_workers_begin(tmp_path:
     assert_replays(here)
 
 
-def test_what_another_program_changed_in_the_runs_own_copy_is_kept(tmp_path: Path) -> None:
-    changes = """
-    own = os.getcwd().rpartition("-")[0]
-    open(os.path.join(own, "PLAN.md"), "a").write("of another program\\n")
-    open(task.lower(), "w").close()
+@pytest.mark.parametrize("name", ["PLAN.md", "made"])
+def test_what_another_program_changed_in_the_runs_own_copy_stays_or_is_kept(tmp_path: Path, name: str) -> None:
+    changes = f"""
+    open(os.path.join(os.getcwd().rpartition("-")[0], {name!r}), "a").write("of another program\\n")
+    open("made", "w").close()
     """
-    here = make_project(tmp_path, ONE_TASK, changes)
-    done = here.bridle("run", "PLAN.md", "--parallel", "2")
-    assert done.returncode == 0, done.stderr
-    (ref,) = re.findall(r"changed by another program; they are kept as (\S+)", done.stderr)
-    assert here.git("show", f"{ref}:PLAN.md").endswith("of another program")
+    here = make_project(tmp_path, "# One\n\n## Make\nCheck: `test -f made`\n", changes)
+    done = here.bridle("run", "PLAN.md", "--parallel", "2", "--json")
+    document = receipt_of(done, 0)
+    assert here.git("show", f"{document['branch']}:made") == ""
+    refs = re.findall(r"changed by another program; they are kept as (\S+)", done.stderr)
+    if name == "made":  # in the way of the commit
+        assert here.git("show", f"{refs[0]}:made") == "of another program"
+    else:
+        assert refs == []
+        assert Path(document["worktree"], name).read_text().endswith("of another program\n")

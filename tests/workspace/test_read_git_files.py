@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bridle.workspace import read_git_files, ref_lock, snapshot
-from bridle.workspace.commit import commit, first_parents, format_message, list_commits
+from bridle.workspace.commit import commit, first_parents, format_message, list_commits, write_commit
 from bridle.workspace.git import Git
 from tests.workspace.fixtures.repositories import git, make_repository, write
 
@@ -104,6 +104,40 @@ def test_a_commit_and_a_ref_that_were_written_are_those_that_git_would_have_writ
         assert _says(folder, "rev-parse", "refs/bridle/snapshots/one") == made
         assert git(folder, "fsck", "--strict") == ""
         assert read_git_files.read_commit(folder, made) == (tree, (head,))
+
+
+@pytest.mark.parametrize("name", ["Ada Lovelace", "Zoë"])
+def test_a_commit_that_is_made_again_has_the_same_author(tmp_path: Path, name: str) -> None:
+    repo = make_repository(tmp_path / "r")
+    write(repo.folder, {"new.txt": "new\n"})
+    git(repo.folder, "add", "-A")
+    git(
+        repo.folder,
+        "commit",
+        "-q",
+        "-m",
+        "second",
+        f"--author={name} <a@example.com>",
+        "--date=2001-02-03T04:05:06+0100",
+    )
+    first, tree = _says(repo.folder, "rev-parse", "HEAD^"), _says(repo.folder, "rev-parse", "HEAD^{tree}")
+    wanted = _says(repo.folder, "log", "-1", "--format=%an <%ae> %ad", "--date=raw")
+    assert read_git_files.author_of(repo.folder, _says(repo.folder, "rev-parse", "HEAD")) == wanted
+    for encoding in ("utf-8", "latin-1"):  # git itself makes the last one
+        git(repo.folder, "config", "i18n.commitEncoding", encoding)
+        git(repo.folder, "commit", "-q", "--amend", "--no-edit", f"--author={name} <a@example.com>")
+        before = _says(repo.folder, "rev-parse", "HEAD")
+        again = asyncio.run(write_commit(Git(repo.folder), tree, [first], "again\n", author_from=before))
+        assert _says(repo.folder, "log", "-1", "--format=%an <%ae> %ad %s", "--date=raw", again) == f"{wanted} again"
+
+
+def test_the_folder_that_worktrees_share_is_the_one_that_git_names(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r")
+    git(repo.folder, "worktree", "add", "-q", "--detach", str(tmp_path / "w"))
+    (tmp_path / "link").symlink_to(tmp_path / "r")
+    for folder in (repo.folder, tmp_path / "w", tmp_path / "link", repo.folder / "sub"):
+        named = _says(folder, "rev-parse", "--path-format=absolute", "--git-common-dir")
+        assert asyncio.run(Git(folder).common_folder()) == Path(named)
 
 
 def test_a_locked_ref_and_names_that_lead_elsewhere_are_left_to_git(tmp_path: Path) -> None:

@@ -47,6 +47,16 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How long earlier drivers ran, by id, as far as no result recorded it."""
 
 
+class MovedCopy(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker's copy that has another commit since the user's changes."""
+
+    worker: int
+    before: str
+    head: str
+    tree: str
+    """The files, as a git tree."""
+
+
 class UserChanges(msgspec.Struct, frozen=True, kw_only=True):
     """What the user changed in the run's working copy while no driver ran; the first result of a driver has it."""
 
@@ -62,8 +72,14 @@ class UserChanges(msgspec.Struct, frozen=True, kw_only=True):
     """The tasks whose commits are not on the branch any more."""
     lost: tuple[str, ...] = ()
     """Those of them whose commits git has lost: their work is gone."""
+    copies: tuple[MovedCopy, ...] = ()
+    """The copies of parallel workers that were moved to other commits."""
     lines: tuple[str, ...] = ()
     """What was found, for the user."""
+
+    def copy_of(self, worker: int | None) -> MovedCopy | None:
+        """Return how a worker's copy was moved; None where it was not."""
+        return next((copy for copy in self.copies if copy.worker == worker), None)
 
 
 class Result(JsonRecord, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bridle.errors import UsageError
@@ -56,20 +56,40 @@ async def is_ancestor(git: Git, commit: str, other: str) -> bool:
 
 async def _move_head(git: Git, tree: str, head: str | None, text: str) -> str:
     """Commit a tree without reading the index."""
-    parents = [head] if head is not None else []
+    commit = await write_commit(git, tree, [head] if head is not None else [], text)
+    subject = text.partition("\n")[0]
+    await git.run("update-ref", "-m", f"commit: {subject}", "HEAD", commit, head or "0" * len(commit))
+    return commit
+
+
+async def write_commit(
+    git: Git, tree: str, parents: Sequence[str], text: str, *, author_from: str | None = None
+) -> str:
+    """Write a commit of the user that is on no branch; return its id. No hook runs, and nothing is signed.
+
+    `author_from`: the commit whose author and time it has.
+    """
     try:
         if not await git.is_plain():
             raise read_git_files.NeedsGit
-        author, committer = [await git.signature(role) for role in ("author", "committer")]
-        commit = read_git_files.write_commit(git.folder, tree, parents, author, committer, text.removesuffix("\n"))
+        author = (
+            await git.signature("author") if author_from is None else read_git_files.author_of(git.folder, author_from)
+        )
+        committer = await git.signature("committer")
+        return read_git_files.write_commit(git.folder, tree, parents, author, committer, text.removesuffix("\n"))
     except read_git_files.NeedsGit:
         flags = [*await git.identity(), "-c", "commit.gpgsign=false"]
         arguments = [word for parent in parents for word in ("-p", parent)]
         stdin = text.encode("utf-8", "surrogateescape")
-        commit = (await git.run(*flags, "commit-tree", tree, *arguments, "-F", "-", stdin=stdin))[1].strip()
-    subject = text.partition("\n")[0]
-    await git.run("update-ref", "-m", f"commit: {subject}", "HEAD", commit, head or "0" * len(commit))
-    return commit
+        variables = await _author_variables(git, author_from) if author_from is not None else {}
+        words = (*flags, "commit-tree", tree, *arguments, "-F", "-")
+        return (await git.run(*words, stdin=stdin, variables=variables))[1].strip()
+
+
+async def _author_variables(git: Git, commit: str) -> dict[str, str]:
+    """Return the variables that set the author of a commit, as another one has it."""
+    values = (await git.text("log", "-1", "--format=%an%x00%ae%x00%aI", commit)).split("\0")
+    return dict(zip(("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"), values, strict=True))
 
 
 async def _is_merging(git: Git) -> bool:

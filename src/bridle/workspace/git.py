@@ -169,7 +169,10 @@ class Git:
 
     async def common_folder(self) -> Path:
         """Return the git folder that all worktrees of the repository share."""
-        return Path(await self.text("rev-parse", "--path-format=absolute", "--git-common-dir"))
+        try:
+            return Path(os.path.realpath(read_git_files.git_folders(self.folder)[1]))
+        except read_git_files.NeedsGit:
+            return Path(await self.text("rev-parse", "--path-format=absolute", "--git-common-dir"))
 
     async def git_path(self, name: str) -> Path:
         """Return the path of a file in the git folder of this working copy."""

@@ -32,6 +32,7 @@ _WHOLE_ID = re.compile(_ID)
 _SHARED_REF = re.compile(r"refs/(?:heads|bridle)/(?!.*(?:\.\.|//|/$))[A-Za-z0-9._/+-]+")
 _OUR_REF = re.compile(r"refs/bridle/(?:[A-Za-z0-9_-][A-Za-z0-9._+-]*/)*[A-Za-z0-9_-][A-Za-z0-9_+-]*")
 _COMMIT = re.compile(rb"commit \d+\0tree (%b)\n((?:parent %b\n)*)author " % (_ID.encode(), _ID.encode()))
+_AUTHOR = re.compile(rb"\nauthor ([^\n]+)\ncommitter [^\n]*\n(encoding )?")
 
 
 class NeedsGit(Exception):
@@ -112,6 +113,21 @@ def read_commit(top: Path, commit: str) -> tuple[str, tuple[str, ...]]:
     if match is None:
         raise NeedsGit
     return match[1].decode("ascii"), tuple(match[2].decode("ascii").split()[1::2])
+
+
+def author_of(top: Path, commit: str) -> str:
+    """Return name, address and time of the author of a commit that is a loose object."""
+    if not _WHOLE_ID.fullmatch(commit):
+        raise NeedsGit
+    _, shared = git_folders(top)
+    data = _read(f"{shared}/objects/{commit[:2]}/{commit[2:]}", _OBJECT_LIMIT_BYTES)
+    try:
+        match = _AUTHOR.search(zlib.decompressobj().decompress(data, _HEAD_BYTES))
+        if match is None or match[2]:  # in another encoding
+            raise NeedsGit
+        return match[1].decode("utf-8")
+    except (zlib.error, ValueError) as error:
+        raise NeedsGit from error
 
 
 def write_commit(top: Path, tree: str, parents: Sequence[str], author: str, committer: str, text: str) -> str:

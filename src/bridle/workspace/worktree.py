@@ -95,8 +95,10 @@ async def remove(git: Git, worktree: Worktree) -> None:
     # Also if it does not exist: a git that was killed while adding one leaves it locked.
     async with _alone(git):
         await git.run("worktree", "remove", "--force", "--force", str(worktree.folder), accepts=(0, 128))
-    if worktree.folder.exists():  # no longer registered
+    if worktree.folder.is_dir():  # no longer registered
         shutil.rmtree(worktree.folder)
+    else:
+        worktree.folder.unlink(missing_ok=True)
     _forget(await git.common_folder(), worktree.folder)
 
 

@@ -132,8 +132,11 @@ def _stem(context: RunContext) -> Path:
     return folder / f"bridle-checks-{key}"
 
 
-async def carry_changes(context: RunContext, paths: Collection[str]) -> None:
-    """Keep the current version of these files, which the user changed, when an interrupted check is reverted."""
+async def carry_changes(context: RunContext, paths: Collection[str], *, head: str | None = None) -> None:
+    """Keep the current version of these files, which the user changed, when an interrupted check is reverted.
+
+    `head`: the commit that is checked out now, where it is another one.
+    """
     path = _stem(context).with_suffix(".json")
     note = disk.read_json(path)
     if not isinstance(note, dict) or await context.git.object(f"{note['files']}^{{tree}}") is None:
@@ -142,7 +145,12 @@ async def carry_changes(context: RunContext, paths: Collection[str]) -> None:
     for name in ("files", "exact"):
         now = await snapshot.tree_of_all(context.git, as_committed=name == "files")
         trees[name] = await overlay(context.git, str(note.get(name) or note["files"]), now, paths)
-    disk.write_json_atomic(path, {**note, **trees})
+    disk.write_json_atomic(path, {**note, **trees, **({"head": head} if head is not None else {})})
+
+
+def forget_interrupted(context: RunContext) -> None:
+    """Forget an interrupted check in a working copy that is made again."""
+    _stem(context).with_suffix(".json").unlink(missing_ok=True)
 
 
 async def _revert_changes(context: RunContext, exact: str) -> list[str]:

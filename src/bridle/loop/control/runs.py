@@ -24,13 +24,14 @@ from bridle.journal.format import layout
 from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop import effects, user_messages
+from bridle.loop.adoption import lost_commits, user_changes
 from bridle.loop.control import current_state, time_used
 from bridle.loop.control.driver_time_file import read_driver_times, write_driver_time
 from bridle.loop.control.pauses import deliver_user_messages, pending_pause
-from bridle.loop.performers import lost_commits, shared_budget, user_changes
+from bridle.loop.performers import shared_budget
+from bridle.loop.performers.delivery import Delivery
 from bridle.loop.performers.earlier_attempts import interrupted_work
 from bridle.loop.performers.engine_adapter import performers
-from bridle.loop.performers.user_changes import Delivery
 from bridle.loop.performers.working_copies import Worktrees
 from bridle.loop.plan.model import Plan
 from bridle.loop.process.receipt import Receipt
@@ -43,7 +44,7 @@ from bridle.loop.user_messages import UserMessageReader
 from bridle.loop.working_copy import left_state, output_names, stale_git_locks
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext, run_context, with_direnv
-from bridle.loop.working_copy.run_worktrees import in_worktree, is_complete, worktree_folder
+from bridle.loop.working_copy.run_worktrees import in_worktree, is_complete, worker_context, worktree_folder
 from bridle.workspace import git_leftovers, worktree
 from bridle.workspace.git import Git
 
@@ -235,9 +236,7 @@ async def _between_drivers(store: FileStore, context: RunContext) -> AsyncIterat
 
 
 def _own_copy(context: RunContext) -> RunContext | None:
-    """Return the context of the one working copy of a run; None for parallel workers, and without a worktree."""
-    if context.settings.parallel > 1:
-        return None
+    """Return the context of the run's own working copy; None without a worktree."""
     if not context.settings.uses_worktrees:
         return context
     own = in_worktree(context)
@@ -245,13 +244,17 @@ def _own_copy(context: RunContext) -> RunContext | None:
 
 
 async def _leave(copy: RunContext, store: FileStore) -> None:
-    """Record the working copy, and restore what the user had not committed.
+    """Record the working copies, and restore what the user had not committed.
 
     One that git cannot record counts as left by a killed driver.
     """
+    parallel = copy.settings.parallel
+    workers = [worker_context(copy, worker) for worker in range(1, parallel + 1)] if parallel > 1 else []
+    for each in (copy, *(worker for worker in workers if is_complete(worker.folder))):
+        with suppress(GitError, DiskError):
+            if store.position().end is None:
+                await left_state.record(each, store)
     with suppress(GitError, DiskError):
-        if store.position().end is None:
-            await left_state.record(copy, store)
         await uncommitted_changes.restore(copy)
 
 

@@ -1,1 +1,1 @@
-"""The functions that execute the loop's effects. They may not import control."""
+"""The functions that execute the loop's effects. They may not import control or adoption."""

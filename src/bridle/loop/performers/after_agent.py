@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 
-from bridle.errors import GitError
+from bridle.errors import DiskError, GitError
 from bridle.loop.effect_results import FileReport
 from bridle.loop.performers import branch
 from bridle.loop.protection import git_metadata, untracked_files
@@ -13,6 +13,7 @@ from bridle.loop.protection.git_metadata import GitMetadata
 from bridle.loop.protection.repairs import OUR_FOLDERS
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.run_context import RunContext
+from bridle.loop.working_copy.run_worktrees import discard_broken
 from bridle.workspace import git_leftovers, snapshot
 from bridle.workspace.git_leftovers import GitState, Leftovers
 from bridle.workspace.snapshot import Snapshot
@@ -45,8 +46,10 @@ async def restore(
         left = await _restore_git(context, before, git_before, state_before)
         after = await snapshot.take(context.git, name=f"{before.name}-after", why="after an iteration", since=before)
         after = await untracked_files.add_hidden(context, after) if after.name != before.name else after
-    except GitError as error:
-        return LeftByAgent(fault=f"git cannot be used after it: {error.message}")
+    except (GitError, DiskError, OSError) as error:
+        if not discard_broken(context) and not isinstance(error, GitError):
+            raise
+        return LeftByAgent(fault=f"git cannot be used after it: {getattr(error, 'message', error)}")
     return replace(left, after=after)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from bridle.ground import clock
 from bridle.loop.checks import ignored_files
-from bridle.loop.checks.fixed_tree import fixed_tree
+from bridle.loop.checks.fixed_tree import fixed_tree, forget_interrupted
 from bridle.loop.checks.fresh_checkout import changed_in, checkout
 from bridle.loop.checks.run_check import run_check
 from bridle.loop.checks.without_files import without_files
@@ -85,6 +85,16 @@ async def _earlier_content(args: CheckArgs, context: RunContext) -> dict[str, by
         if code == 0:
             contents[name] = text.encode("utf-8", "surrogateescape")
     return contents
+
+
+def broke_worktree(args: CheckArgs, context: RunContext, error: Exception) -> ChecksResult:
+    """Return the result of checks after which git cannot use the worktree any more; it is made again."""
+    forget_interrupted(context)
+    output = f"git cannot use the worktree after this check: {getattr(error, 'message', error)}"
+    results = [
+        CheckResult(command=check.command, owner=check.owner, exit_code=1, output=output) for check in args.checks
+    ]
+    return ChecksResult(results=tuple(results))
 
 
 async def run_checks(context: RunContext, checks: Iterable[Check], *, task: str) -> list[CheckResult]:

@@ -12,21 +12,22 @@ from typing import Any
 import msgspec
 
 from bridle.engine.drive.performer import Job, Performer, Unperformed
-from bridle.errors import MachineError, RunError, UserError
+from bridle.errors import DiskError, GitError, MachineError, RunError, UserError
 from bridle.ground import clock
 from bridle.journal.format.entries import OK, Posted
 from bridle.loop import effects
 from bridle.loop.effect_results import Result
 from bridle.loop.effects import Arguments
 from bridle.loop.performers import branch, check, merge_work, protect, summarize, work
+from bridle.loop.performers.delivery import Delivery
 from bridle.loop.performers.driver_time import DriverTime
 from bridle.loop.performers.evidence import evidence
-from bridle.loop.performers.user_changes import Delivery
 from bridle.loop.performers.working_copies import Worktrees
 from bridle.loop.progress_events import EffectFinished, EffectStarted
 from bridle.loop.user_messages import UserMessageReader
 from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.run_context import RunContext
+from bridle.loop.working_copy.run_worktrees import discard_broken
 
 Function = Callable[[Any, RunContext], Awaitable[Result]]
 """Executes an effect with its decoded arguments."""
@@ -94,12 +95,26 @@ class LoopPerformer:
         """
         try:
             context = await self.copies.context_for(args)
-            if args.kind not in known_files.GIVERS:
-                known_files.take_over(context, args.kind)  # it may change files
-            result = self.delivery.stamp(await self.function(args, context))
+            try:
+                result = await self._call(args, context)
+            except (GitError, DiskError, OSError) as error:
+                if not discard_broken(context):
+                    raise
+                context.say(f"{context.folder} was broken, and is made again: {getattr(error, 'message', error)}")
+                if isinstance(args, effects.CheckArgs):
+                    result = check.broke_worktree(args, context, error)
+                else:
+                    context = await self.copies.context_for(args)
+                    result = await self._call(args, context)
+            result = self.delivery.stamp(result)
             return result, await evidence(result, context)
         except (UserError, RunError) as error:
             raise MachineError(error.message, remedy=error.remedy, payload=error.payload) from error
+
+    async def _call(self, args: Arguments[Any], context: RunContext) -> Result:
+        if args.kind not in known_files.GIVERS:
+            known_files.take_over(context, args.kind)  # it may change files
+        return await self.function(args, context)
 
     async def clear(self, job: Job) -> None:
         """Leave everything: there is nothing to clean up."""

@@ -20,8 +20,8 @@ from bridle.loop.working_copy.refs import kept_ref, run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import check_out
 from bridle.workspace import snapshot
-from bridle.workspace.commit import is_ancestor
-from bridle.workspace.git import Git
+from bridle.workspace.commit import is_ancestor, write_commit
+from bridle.workspace.lost_objects import is_readable
 from bridle.workspace.merge import Conflicts, merged_tree
 
 # Names of conflicting files and of the tasks that changed them: enough for a prompt.
@@ -34,7 +34,9 @@ async def prepare_copy(args: PrepareCopyArgs, context: RunContext) -> PrepareCop
     await check_out(context, tip, is_known=known_files.take_over(context, args.kind))
     tree = await git.tree_of(tip)
     failed = await ensure_setup(context, tree, task=args.task)
-    if args.kept is None:
+    if args.kept is None or not await is_readable(git, args.kept):
+        if args.kept is not None:
+            context.say(f"git has lost the work on {args.task!r}, {args.kept}: it is done again")
         return PrepareCopyResult(head=tip, tree=tree, setup=failed)
     merged = await merged_tree(git, tip, args.kept)
     if isinstance(merged, Conflicts):
@@ -88,7 +90,10 @@ async def land(args: LandArgs, context: RunContext) -> LandResult:
     git, branch = context.git, run_branch(context.run)
     now = await git.object(f"refs/heads/{branch}")
     is_newer = (
-        now is not None and await is_ancestor(git, args.tip, now) and not await is_ancestor(git, now, args.commit)
+        now is not None
+        and now != args.tip
+        and await is_ancestor(git, args.tip, now)
+        and not await is_ancestor(git, now, args.commit)
     )
     if is_newer:
         context.say(f"{branch} has new commits, which are not of this run; {args.task!r} is merged with them")
@@ -97,29 +102,28 @@ async def land(args: LandArgs, context: RunContext) -> LandResult:
         ref = await keep_moved(context, now)
         context.say(f"the branch {branch} had been moved by another program; its commit is kept as {ref}")
     await keep_branch(context, head=args.tip)
-    if now is not None and now == args.tip and await _has_foreign_changes(git, now, args.commit):
-        saved = await snapshot.take(git, name=f"{context.run.lower()}-copy-{now}", why="changes in the run's own copy")
-        context.say(f"files in {context.folder} had been changed by another program; they are kept as {saved.ref}")
-    await git.run("-c", "core.hooksPath=/dev/null", "reset", "--quiet", "--hard", args.commit)
+    # Git refuses where a changed or untracked file is in the way; all others stay as they are.
+    if (await git.run("reset", "--quiet", "--keep", args.commit, accepts=(0, 1, 128)))[0] != 0:
+        if now is not None and now == args.tip and await _has_foreign_changes(context, now, args.commit):
+            name = f"{context.run.lower()}-copy-{now}"
+            saved = await snapshot.take(git, name=name, why="changes in the run's own copy")
+            context.say(f"files in {context.folder} had been changed by another program; they are kept as {saved.ref}")
+        await git.run("reset", "--quiet", "--hard", args.commit)
     return LandResult(commit=args.commit, branch=branch)
 
 
-async def _has_foreign_changes(git: Git, tip: str, commit: str) -> bool:
-    """Whether a copy has changes other than those of a `land` that was killed."""
-    changed = await git.names("diff", "--name-only", "--no-renames", "-z", "HEAD")
-    return bool(changed) and bool(set(changed) - set(await snapshot.changes(git, tip, commit)))
+async def _has_foreign_changes(context: RunContext, tip: str, commit: str) -> bool:
+    """Whether a copy has files that are neither those of the one commit nor those of the other."""
+    files = await snapshot.tree_of_all(context.git, as_committed=True)
+    landed = await snapshot.changes(context.git, tip, commit)
+    differs = [set(await snapshot.changes(context.git, side, files)) for side in (tip, commit)]
+    return any(name in differs[0] & differs[1] for name in landed)
 
 
 async def _commit(args: MergeArgs, context: RunContext, tree: str) -> str:
     """Make the task's commit again on top of the newest one, by the same author."""
-    names = (await context.git.text("log", "-1", "--format=%an%x00%ae%x00%aI", args.commit)).split("\0")
-    author = dict(zip(("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"), names, strict=True))
-    flags = [*await context.git.identity(), "-c", "commit.gpgsign=false"]
-    message = commit_message(args, context).encode("utf-8", "surrogateescape")
-    _, text = await context.git.run(
-        *flags, "commit-tree", tree, "-p", args.tip, "-F", "-", stdin=message, variables=author
-    )
-    return text.strip()
+    message = commit_message(args, context)
+    return await write_commit(context.git, tree, [args.tip], message, author_from=args.commit)
 
 
 async def _hold(context: RunContext, args: SaveWorkArgs | MergeArgs, commit: str) -> str:

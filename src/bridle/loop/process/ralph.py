@@ -367,6 +367,6 @@ class Loop:
             self.state,
             self._messages.limits,
             time=self._time,
-            workers=self._workers.used,
+            copies=tuple(self._workers.copies(self.state)),
             tip=self._workers.tip,
         )

@@ -101,6 +101,17 @@ class DriverProcess(msgspec.Struct, frozen=True, kw_only=True):
     since: str
 
 
+class WorkerCopy(msgspec.Struct, frozen=True, kw_only=True):
+    """The working copy of one of several workers."""
+
+    number: int
+    head: str
+    task: str | None = None
+    """The open task whose work is in it."""
+    snapshots: tuple[str, ...] = ()
+    """The snapshots of that task which may be restored."""
+
+
 class Receipt(JsonRecord, frozen=True, kw_only=True):
     """The receipt of a run."""
 
@@ -153,10 +164,12 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     """The snapshots that may be restored; not in the JSON."""
     changes_known: int = 0
     """The number of the last changes of the user that the process knows; not in the JSON."""
+    copies: tuple[WorkerCopy, ...] = ()
+    """The copies of parallel workers; not in the JSON."""
 
     def as_json(self) -> dict[str, Any]:
         document = super().as_json() | {"tasks": [task.as_json() for task in self.tasks]}
-        for name in ("drivers", "tip", "snapshots", "changes_known"):
+        for name in ("drivers", "tip", "snapshots", "changes_known", "copies"):
             del document[name]
         return document
 
@@ -167,10 +180,11 @@ def build_receipt(
     limits: Limits,
     *,
     time: ActiveTime,
-    workers: Collection[int] = (),
+    copies: Collection[WorkerCopy] = (),
     tip: str = "",
 ) -> Receipt:
-    """Build the receipt of a run from its inputs and its state; `workers` are those that have a worktree by now."""
+    """Build the receipt of a run from its inputs and its state; `copies` are those of parallel workers."""
+    workers = {copy.number for copy in copies}
     usage, tasks = state.usage, list(state.tasks.values())
     verified = Usage()
     for task in tasks:
@@ -202,6 +216,7 @@ def build_receipt(
         tip=tip,
         snapshots=tuple(dict.fromkeys(name for task in tasks for name in task.snapshots)),
         changes_known=state.changes_known,
+        copies=tuple(copies),
     )
 
 

@@ -20,6 +20,8 @@ def adopt_user_changes(changes: UserChanges, state: RunState, workers: Workers, 
     state.changes_known = changes.number
     state.found += changes.lines
     workers.move_tip(changes.tip)
+    for moved in changes.copies:
+        workers.move_copy(moved)
     for title, commit in changes.commits.items():
         state.tasks[title].commit = commit
     for title in changes.gone:

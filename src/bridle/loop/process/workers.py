@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from bridle.loop.effect_results import CopyResult
+from bridle.loop.effect_results import CopyResult, MovedCopy
 from bridle.loop.effects import CopyState
 from bridle.loop.process import decisions
+from bridle.loop.process.receipt import WorkerCopy
 from bridle.loop.process.task_state import RunState, TaskState
 
 
@@ -106,6 +107,11 @@ class Workers:
         if not self.is_parallel:
             self.all[0].head = tip
 
+    def move_copy(self, moved: MovedCopy) -> None:
+        """Continue in a worker's copy with the files and the commit that it has now."""
+        worker = self.all[moved.worker - 1]
+        worker.head, worker.tree = moved.head, moved.tree
+
     def base_commit(self, task: TaskState) -> str:
         """Return the commit that a task's work starts from: later ones in its copy are the agent's."""
         return self.of(task).head if self.is_parallel else self.tip
@@ -120,6 +126,17 @@ class Workers:
             return None, None
         worker = self.of(task)
         return worker.number, CopyState(head=worker.head, tree=worker.tree)
+
+    def copies(self, state: RunState) -> Iterator[WorkerCopy]:
+        """Yield the copies that have been used, each with the open task whose work is in it."""
+        for worker in self.all:
+            if worker.number in self.used and worker.number is not None:
+                task = state.tasks[worker.task] if worker.task is not None else None
+                is_open = task is not None and task.is_open
+                snapshots = tuple(task.snapshots) if task is not None and is_open else ()
+                yield WorkerCopy(
+                    number=worker.number, head=worker.head, task=worker.task if is_open else None, snapshots=snapshots
+                )
 
     def run_copy(self) -> CopyState | None:
         """Return the state of the run's own copy, for effects that belong to no worker."""

@@ -17,7 +17,7 @@ from bridle.journal.stores.store import Store
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import git_leftovers, snapshot
 
-FILE = "bridle-left.json"
+FILE = "bridle-left"
 
 
 class LeftState(msgspec.Struct, frozen=True):
@@ -46,17 +46,25 @@ async def record_without_commit(context: RunContext, store: Store) -> str:
 
 
 def _name(context: RunContext) -> str:
-    return f"{context.run.lower()}-left"
+    return f"{context.run.lower()}-left{_suffix(context)}"
+
+
+def _suffix(context: RunContext) -> str:
+    return "" if context.worker is None else f"-{context.worker}"
 
 
 def _write(context: RunContext, store: Store) -> None:
     left = LeftState(store.position().seq, _name(context), tuple(unfinished_operations(context.folder)))
-    disk.write_json_atomic(context.run_folder / FILE, msgspec.to_builtins(left))
+    disk.write_json_atomic(_path(context), msgspec.to_builtins(left))
 
 
-def find(run_folder: Path, store: Store) -> LeftState | None:
+def _path(context: RunContext) -> Path:
+    return context.run_folder / f"{FILE}{_suffix(context)}.json"
+
+
+def find(context: RunContext, store: Store) -> LeftState | None:
     """Return the state in which the last driver left the working copy; None where it was killed."""
-    value = disk.read_json(run_folder / FILE)
+    value = disk.read_json(_path(context))
     try:
         left = None if value is None else msgspec.convert(value, LeftState)
     except msgspec.ValidationError:

@@ -16,7 +16,7 @@ import msgspec
 
 from bridle.errors import DiskError, GitError
 from bridle.ground import disk
-from bridle.ground.git_folder import git_folder
+from bridle.ground.git_folder import common_folder, git_folder
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import worktree
 from bridle.workspace.add_files import NO_SHORTCUTS, add_all
@@ -99,9 +99,29 @@ def in_worktree(context: RunContext, worker: int | None = None) -> RunContext:
     )
 
 
+def worker_context(own: RunContext, worker: int) -> RunContext:
+    """Return the context for git in a worker's worktree, from that of the run's own one."""
+    folder = own.folder.with_name(worktree_name(own.run, worker))
+    return replace(own, git=Git(folder, own.environment), folder=folder, worker=worker)
+
+
 def is_complete(folder: Path) -> bool:
     """Return whether a worktree exists and was made completely."""
     return read_note(folder).is_whole
+
+
+def discard_broken(context: RunContext) -> bool:
+    """Let a worktree of the run that git cannot use any more be made again; return whether it is one."""
+    if context.repository is None or not _is_broken(context.folder):
+        return False
+    if (path := _note_path(context.folder)) is not None:
+        path.unlink(missing_ok=True)
+    return True
+
+
+def _is_broken(folder: Path) -> bool:
+    own = git_folder(folder) if (folder / ".git").is_file() else None
+    return own is None or not os.path.isfile(f"{own}/HEAD") or not os.path.isdir(f"{common_folder(own)}/objects")
 
 
 def read_note(folder: Path) -> WorktreeNote:

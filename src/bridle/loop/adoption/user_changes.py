@@ -11,22 +11,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from bridle.journal.stores.store import Store
 from bridle.loop import effects, user_messages
+from bridle.loop.adoption import lost_commits, run_commits, worker_changes
+from bridle.loop.adoption.later_files import tree_without_later
+from bridle.loop.adoption.lost_commits import Loss
+from bridle.loop.adoption.unfinished_operations import refuse_unfinished
+from bridle.loop.adoption.worker_changes import pending_snapshots
 from bridle.loop.checks import fixed_tree, ignored_files
 from bridle.loop.checks.without_files import put_back
-from bridle.loop.effect_results import Result, UserChanges
-from bridle.loop.effects import Arguments
-from bridle.loop.performers import lost_commits, run_commits
+from bridle.loop.effect_results import MovedCopy, UserChanges
 from bridle.loop.performers.branch import return_to_branch
-from bridle.loop.performers.lost_commits import Loss
-from bridle.loop.performers.work import snapshot_name
+from bridle.loop.performers.delivery import Delivery
 from bridle.loop.plan.tick_boxes import tick_text
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED
@@ -36,36 +37,11 @@ from bridle.loop.working_copy import left_state, output_names
 from bridle.loop.working_copy.left_state import LeftState
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import git_leftovers, snapshot
+from bridle.workspace import snapshot
 from bridle.workspace.merge import carry, overlay
 from bridle.workspace.snapshot import Snapshot
 
 FOUND = "BRIDLE_LOOP_FOUND"
-
-
-@dataclass
-class Delivery:
-    """Adds the user's changes to the first result that a driver records, for the process."""
-
-    changes: UserChanges | None = None
-    _is_delivered: bool = field(default=False)
-
-    def update(self, args: Arguments[Any]) -> Arguments[Any]:
-        """Return arguments that the process requested before it knew of the user's commits, with the newest one."""
-        tip = getattr(args, "tip", None)
-        if self.changes is None or tip is None or tip != self.changes.before or isinstance(args, effects.LandArgs):
-            return args
-        state = args.copy_state
-        if state is not None and state.head == tip:
-            state = msgspec.structs.replace(state, head=self.changes.tip)
-        return msgspec.structs.replace(args, tip=self.changes.tip, copy_state=state)
-
-    def stamp(self, result: Result) -> Result:
-        """Return the first result with the changes, and later ones as they are."""
-        if self.changes is None or self._is_delivered:
-            return result
-        self._is_delivered = True
-        return msgspec.structs.replace(result, user_changes=self.changes)
 
 
 @dataclass(frozen=True)
@@ -97,9 +73,9 @@ async def adopt(context: RunContext, store: Store, receipt: Receipt, *, ended_at
     put_back(context)
     if ended_at is not None:
         await ignored_files.add_of_user(context, since=ended_at)
-    left = left_state.find(context.run_folder, store)
+    left = left_state.find(context, store)
     # Before anything is checked out: a rebase leaves no branch checked out.
-    await _refuse_unfinished(context, left, ended_at)
+    await refuse_unfinished(context, left, ended_at)
     await uncommitted_changes.put_aside_again(context)
     notes = _notes(store)
     known_tip = _known_tip(receipt, notes)
@@ -107,19 +83,42 @@ async def adopt(context: RunContext, store: Store, receipt: Receipt, *, ended_at
     await run_commits.restore_branch(context, known_tip)
     if loss is not None:
         loss = await _go_back(context, store, receipt, loss, len(notes) + 1, left=left, ended_at=ended_at)
-        left = left_state.find(context.run_folder, store)
+        left = left_state.find(context, store)
     await return_to_branch(context)
     context = replace(context, changes_adopted=len(notes))
     undelivered = notes[-1] if notes and notes[-1].number > receipt.changes_known else None
-    state = await _find(context, store, receipt, known_tip, left, number=len(notes) + 1, ended_at=ended_at, loss=loss)
+    number = len(notes) + 1
+    workers = await worker_changes.collect(context, store, receipt, number=number, ended_at=ended_at)
+    state = await _find(
+        context,
+        store,
+        receipt,
+        known_tip,
+        left,
+        number=number,
+        ended_at=ended_at,
+        loss=loss,
+        is_changed=bool(workers.lines),
+    )
     if state is None:
         return Delivery(undelivered)
     new_untracked = await _new_untracked(context, state)
-    await _carry_snapshots(context, store, receipt, state)
-    await fixed_tree.carry_changes(context, state.paths)
+    is_parallel = context.settings.parallel > 1
+    if is_parallel:
+        moved = await worker_changes.move_copies(workers, store, state.tip)
+    else:
+        moved = []
+        await _carry_snapshots(context, store, receipt, state)
+        await fixed_tree.carry_changes(context, state.paths)
     commits, gone = await run_commits.locate(context, receipt, known=state.known_tip, tip=state.tip)
-    start = await baseline.adopt(context, state.paths, new_untracked, state.tip, with_new_marks=state.was is not None)
-    lines = []
+    start = await baseline.adopt(
+        context,
+        state.paths,
+        () if is_parallel else new_untracked,
+        state.tip,
+        with_new_marks=state.was is not None,
+    )
+    lines = list(workers.lines)
     if loss is None and state.tip != state.known_tip:
         lines.append(await run_commits.describe_move(context, run_branch(context.run), state.known_tip, state.tip))
     files = FoundFiles(state.before, state.now.tree, state.tip, state.paths, new_untracked, state.untracked)
@@ -136,6 +135,7 @@ async def adopt(context: RunContext, store: Store, receipt: Receipt, *, ended_at
         commits=commits,
         gone=tuple(gone),
         lost=tuple(lost),
+        copies=_join_copies(undelivered, moved),
         lines=(
             *(undelivered.lines if undelivered is not None else ()),
             *(loss.lines if loss is not None else ()),
@@ -146,6 +146,12 @@ async def adopt(context: RunContext, store: Store, receipt: Receipt, *, ended_at
     for line in lines:
         context.say(line)
     return Delivery(found)
+
+
+def _join_copies(undelivered: UserChanges | None, moved: Sequence[MovedCopy]) -> tuple[MovedCopy, ...]:
+    """Return how copies were moved, also by an earlier driver whose note the process does not know yet."""
+    before = undelivered.copies if undelivered is not None else ()
+    return tuple({copy.worker: copy for copy in (*before, *moved)}.values())
 
 
 def _notes(store: Store) -> list[UserChanges]:
@@ -170,6 +176,7 @@ async def _find(
     number: int,
     ended_at: float | None,
     loss: Loss | None,
+    is_changed: bool,
 ) -> _State | None:
     """Return the user's changes; None where there are none."""
     git = context.git
@@ -180,7 +187,7 @@ async def _find(
         before, tip = was.tree, now.head if now.head != was.head else known_tip
     else:
         before = await _without_changes_since(context, store, receipt, now, ended_at)
-        tip = await run_commits.find_tip(context, known_tip, was_working=_works(store), ended_at=ended_at)
+        tip = await run_commits.find_tip(context, known_tip, was_working=_works(context, store), ended_at=ended_at)
     tip = tip or known_tip
     paths = await snapshot.changes(git, before, now.tree) if before != now.tree else []
     outputs = output_names.read(context.run_folder)
@@ -191,7 +198,7 @@ async def _find(
     if tip != known_tip:
         committed = await run_commits.changed_files(context, known_tip, tip)
         paths = list(dict.fromkeys([*paths, *committed]))
-    if not paths and not untracked and tip == known_tip and loss is None:
+    if not paths and not untracked and tip == known_tip and loss is None and not is_changed:
         if now.name == name:
             await snapshot.drop(git, now)
         return None
@@ -222,7 +229,7 @@ async def _go_back(
     git = context.git
     await lost_commits.move_branch(context, loss)
     await return_to_branch(context)
-    saved = await lost_commits.save_files(context, loss, number)
+    saved = await lost_commits.save_files(context, loss.target, number)
     loss = replace(loss, lines=(*loss.lines, f"the files as they were are kept as {saved.ref}"))
     for line in loss.lines:
         context.say(line)
@@ -245,61 +252,19 @@ async def _is_ticked(context: RunContext, receipt: Receipt, before: str, plan: s
         return False
 
 
-async def _refuse_unfinished(context: RunContext, left: LeftState | None, ended_at: float | None) -> None:
-    """Raise UsageError for an operation of git that the user has not finished; end those of killed agents."""
-    git, then = context.git, f", and then run: bridle resume {context.run}"
-    operations = left_state.unfinished_operations(context.folder)
-    for operation, path in operations.items():
-        is_users = operation not in left.operations if left is not None else _is_later(path, ended_at or 0.0)
-        if is_users:
-            raise git_leftovers.refusal(operation, context.folder, then)
-    if left is None and operations:
-        await git_leftovers.end_operations(git)
-    if unmerged := await git_leftovers.conflicts(git):
-        if left is not None or _is_later(await git.index_path(), ended_at or 0.0):
-            raise git_leftovers.conflict_refusal(unmerged, context.folder, then)
-        await git_leftovers.end_operations(git)
-
-
-def _works(store: Store) -> bool:
-    """Whether an agent may have been running when the last driver was killed."""
-    return any(effect.kind == effects.WORK for effect in store.position().pending.values())
+def _works(context: RunContext, store: Store) -> bool:
+    """Whether an agent may have been running there when the last driver was killed."""
+    return context.settings.parallel == 1 and any(
+        effect.kind == effects.WORK for effect in store.position().pending.values()
+    )
 
 
 async def _without_changes_since(
     context: RunContext, store: Store, receipt: Receipt, now: Snapshot, ended_at: float | None
 ) -> str:
     """Return the current tree without the files that were written after all agents of a killed driver had ended."""
-    if ended_at is None:
-        return now.tree
-    names = reversed([*receipt.snapshots, *_pending_snapshots(context, store)])
-    known = [found for name in names if (found := await snapshot.find(context.git, name)) is not None]
-    base = known[0].tree if known else await context.git.tree_of(receipt.tip)
-    written = [
-        path
-        for path in await snapshot.changes(context.git, base, now.tree)
-        if _is_later(context.folder / path, ended_at)
-    ]
-    return await overlay(context.git, now.tree, base, written)
-
-
-def _is_later(path: os.PathLike[str], moment: float) -> bool:
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return False
-    return min(status.st_mtime, status.st_ctime) > moment
-
-
-def _pending_snapshots(context: RunContext, store: Store) -> list[str]:
-    """Return the snapshots that interrupted effects have taken or will restore."""
-    names = []
-    for effect in store.state().pending:
-        if effect.kind == effects.WORK:
-            names.append(snapshot_name(context, effects.WorkArgs.from_json(store.task(effect).inputs)))
-        elif effect.kind == effects.ROLLBACK:
-            names.append(effects.RollbackArgs.from_json(store.task(effect).inputs).snapshot)
-    return names
+    names = [] if context.settings.parallel > 1 else [*receipt.snapshots, *pending_snapshots(context, store)]
+    return await tree_without_later(context, now, names, receipt.tip, ended_at)
 
 
 async def _new_untracked(context: RunContext, state: _State) -> list[str]:
@@ -316,7 +281,7 @@ async def _carry_snapshots(context: RunContext, store: Store, receipt: Receipt, 
     git = context.git
     committed = await run_commits.changed_files(context, state.known_tip, state.tip)
     staged = await snapshot.changes(git, state.was.index_tree, state.now.index_tree) if state.was is not None else []
-    for name in dict.fromkeys([*receipt.snapshots, *_pending_snapshots(context, store)]):
+    for name in dict.fromkeys([*receipt.snapshots, *pending_snapshots(context, store)]):
         old = await snapshot.find(git, name)
         if old is None and state.loss is None:
             continue

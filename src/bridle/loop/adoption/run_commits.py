@@ -34,7 +34,7 @@ async def find_tip(context: RunContext, known: str, *, was_working: bool, ended_
     git, head = context.git, await context.git.head()
     if head is None or head == known:
         return head
-    if await _is_of_run(context, head) and await is_ancestor(git, known, head):
+    if await is_of_run(context, head) and await is_ancestor(git, known, head):
         return known  # of a commit effect that was interrupted, which finds it
     if not was_working:
         return head
@@ -49,7 +49,8 @@ async def _moved_at(git: Git, branch: str, head: str) -> float:
         return float(await git.text("log", "-1", "--format=%ct", head))
 
 
-async def _is_of_run(context: RunContext, commit: str) -> bool:
+async def is_of_run(context: RunContext, commit: str) -> bool:
+    """Whether Bridle made a commit for a task of this run."""
     form = f"--format=%(trailers:key={RUN},valueonly)"
     return (await context.git.text("log", "-1", form, commit)).strip() == context.run
 

@@ -60,7 +60,7 @@ async def find(context: RunContext, receipt: Receipt, tips: Sequence[str]) -> Lo
 
 
 async def refuse(context: RunContext) -> None:
-    """Raise UsageError where git has lost a commit of a run with parallel workers, or without its worktree."""
+    """Raise UsageError where git has lost a commit of a run whose worktree is missing."""
     git, branch = context.git, run_branch(context.run)
     tip = await git.object(f"refs/heads/{branch}")
     missing = await lost_objects.find_missing(git, context.base, tip) if tip is not None else []
@@ -74,12 +74,12 @@ async def move_branch(context: RunContext, loss: Loss) -> None:
     await context.git.run("update-ref", "-m", why, f"refs/heads/{run_branch(context.run)}", loss.target)
 
 
-async def save_files(context: RunContext, loss: Loss, number: int) -> Snapshot:
-    """Save the files of the working copy in a snapshot that is complete."""
-    name = f"{context.run.lower()}-lost-{number}"
+async def save_files(context: RunContext, target: str, number: int) -> Snapshot:
+    """Save the files of the working copy in a snapshot that is complete, as is the commit `target`."""
+    name = f"{context.run.lower()}-lost-{number}" + ("" if context.worker is None else f"-{context.worker}")
     try:
         saved = await snapshot.take(context.git, name=name, why="before lost commits")
-        if not await lost_objects.find_missing(context.git, loss.target, saved.commit):
+        if not await lost_objects.find_missing(context.git, target, saved.commit):
             return saved
     except GitError:
         pass
@@ -87,7 +87,7 @@ async def save_files(context: RunContext, loss: Loss, number: int) -> Snapshot:
     index = await context.git.index_path()
     before = index.read_bytes()
     git = Git(context.folder, context.git.environment)
-    await stage(git, await git.tree_of(loss.target))
+    await stage(git, await git.tree_of(target))
     saved = await snapshot.take(git, name=name, why="before lost commits")
     index.write_bytes(before)
     return saved
