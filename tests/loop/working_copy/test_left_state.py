@@ -15,16 +15,16 @@ from tests.loop.fixtures.repositories import make_repository
 def test_it_has_unfinished_operations_and_ends_with_the_next_effect(tmp_path: Path) -> None:
     here, store = make_repository(tmp_path / "r", {"a.txt": "1\n"}), FileStore(new_run(tmp_path))
     folder = here.context.run_folder
-    assert left_state.find(folder, store) is None
+    assert left_state.find(here.context, store) is None
     folder.mkdir(parents=True)
     (here.folder / ".git/MERGE_HEAD").write_text(here.git("rev-parse", "HEAD"))
     asyncio.run(left_state.record(here.context, store))
-    left = left_state.find(folder, store)
+    left = left_state.find(here.context, store)
     assert left is not None
     assert (left.seq, left.operations) == (4, ("merge",))
     with store.write("test") as writer:
         writer.append("BRIDLE_X", {})
-    assert left_state.find(folder, store) == left
+    assert left_state.find(here.context, store) == left
     with store.write("test") as writer:
         writer.append(effect_attempts.STARTED, {})
-    assert left_state.find(folder, store) is None
+    assert left_state.find(here.context, store) is None

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import UsageError
+from bridle.loop.adoption import later_files, unfinished_operations, user_changes
 from bridle.loop.effect_results import ChecksResult, UserChanges
-from bridle.loop.performers import user_changes
+from bridle.loop.performers.delivery import Delivery
 from bridle.loop.process.receipt import Receipt, TaskReceipt
 from bridle.loop.process.task_state import Verdict
 from bridle.loop.working_copy.left_state import LeftState
@@ -21,7 +22,7 @@ PLAN = "# Plan\n\n## [ ] T\n\n## [ ] Other\n"
 
 def test_changes_are_delivered_with_the_first_result_only() -> None:
     changes = UserChanges(number=1, before="a", tip="b")
-    delivery = user_changes.Delivery(changes)
+    delivery = Delivery(changes)
     assert delivery.stamp(ChecksResult()).user_changes == changes
     assert delivery.stamp(ChecksResult()).user_changes is None
 
@@ -44,7 +45,7 @@ def test_an_operation_of_an_agent_is_not_refused_and_one_of_the_user_is(tmp_path
 
     def refuse(left: tuple[str, ...] | None, ended_at: float) -> None:
         state = None if left is None else LeftState(1, "left", left)
-        asyncio.run(user_changes._refuse_unfinished(here.context, state, ended_at))
+        asyncio.run(unfinished_operations.refuse_unfinished(here.context, state, ended_at))
 
     refuse(("merge",), 0.0)
     with pytest.raises(UsageError, match="a merge is in progress"):
@@ -58,10 +59,10 @@ def test_a_file_is_later_if_content_and_name_are(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("x")
     now = os.lstat(path).st_ctime
-    assert user_changes._is_later(path, now - 60)
-    assert not user_changes._is_later(path, now + 60)
+    assert later_files.is_later(path, now - 60)
+    assert not later_files.is_later(path, now + 60)
     os.utime(path, (now - 3600, now - 3600))  # written by an agent, and moved since
-    assert not user_changes._is_later(path, now - 60)
+    assert not later_files.is_later(path, now - 60)
     os.utime(path, (now + 3600, now + 3600))
-    assert not user_changes._is_later(path, now + 60)
-    assert not user_changes._is_later(tmp_path / "missing", 0.0)
+    assert not later_files.is_later(path, now + 60)
+    assert not later_files.is_later(tmp_path / "missing", 0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from bridle.loop.performers import lost_commits, run_commits
+from bridle.loop.adoption import lost_commits, run_commits
 from bridle.loop.process.receipt import Receipt, TaskReceipt
 from tests.loop.fixtures.repositories import Repository, make_repository
 
