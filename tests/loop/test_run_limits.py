@@ -247,10 +247,7 @@ def test_the_budget_of_the_workspace_stops_the_run_and_fails_no_task(tmp_path: P
     assert (task["verdict"], task["tries"]) == ("pending", 1)
     assert (receipt["iterations"], task["iterations"], len(here.calls())) == (1, 1, 1)
     assert "not started: the budget is spent: 0.0100 of 0.0100 USD" in done.stderr
-    assert receipt["limits"]["max_cost_usd"] == receipt["cost_usd"] == 0.01
-    shown = here.bridle("resume").stdout
-    assert "the budget is spent" in shown
-    assert "0.0100 USD of 0.01" in shown or "0.01 USD of 0.01" in shown
+    assert "the budget is spent" in here.bridle("resume").stdout
     budget.write_text(json.dumps({"max_cost_usd": 1.0}))
     assert verdicts(receipt_of(here.bridle("resume", "--json"), 0)) == {"One": "done"}
     assert_replays(here)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
@@ -18,7 +17,6 @@ import msgspec
 from bridle.engine.process.load_process import load_built_in
 from bridle.engine.replay.answers import Run
 from bridle.engine.replay.replay import Replay
-from bridle.errors import DiskError
 from bridle.ground import clock, ids
 from bridle.journal.format.entries import Effect
 from bridle.journal.stores.file_store import FileStore
@@ -28,9 +26,7 @@ from bridle.loop.performers.earlier_attempts import InterruptedWork, interrupted
 from bridle.loop.process.receipt import Receipt, TaskReceipt
 from bridle.loop.process.task_state import Usage
 from bridle.loop.run_inputs import PROCESS_ID, RunInputs, move_path, read_inputs
-from bridle.loop.settings.limits import Limits
 from bridle.loop.user_messages import UserMessageReader
-from bridle.run import budget
 
 R = TypeVar("R", Receipt, TaskReceipt)
 
@@ -62,19 +58,7 @@ def complete_receipt(
     if inputs.recorded_repository is not None:
         receipt = _moved(receipt, inputs)
     stopped = time_used.limit_reached(receipt, interrupted, store) if paused is None else paused.reason
-    limits = receipt.limits if state.position.end else _within_budget(receipt, Path(inputs.repository))
-    return msgspec.structs.replace(receipt, stopped=stopped, limits=limits)
-
-
-def _within_budget(receipt: Receipt, repository: Path) -> Limits:
-    """Return the limits of a run; where the user's budget is spent, no more than what the run has cost is left."""
-    try:
-        shared = budget.read(repository)
-    except DiskError:
-        return receipt.limits  # a command that starts an agent reports it
-    if shared.max_cost_usd is None or shared.known_cost_usd < shared.max_cost_usd:
-        return receipt.limits
-    return replace(receipt.limits, max_cost_usd=min(receipt.limits.max_cost_usd, receipt.known_cost_usd))
+    return msgspec.structs.replace(receipt, stopped=stopped)
 
 
 def _moved(receipt: Receipt, inputs: RunInputs) -> Receipt:
