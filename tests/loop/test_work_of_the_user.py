@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -235,4 +236,33 @@ def test_a_commit_of_the_user_during_a_parallel_run_stays_on_its_branch(tmp_path
     assert verdicts(document) == {"One": "done", "Two": "done"}
     assert here.git("log", "--format=%s", f"main..{document['branch']}").splitlines() == ["Two", "user", "One"]
     assert here.git("show", "--format=", "--name-only", document["branch"]) == "two"
+    assert_replays(here)
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"), [((), "another run is active"), (("--worktree",), "another driver runs")]
+)
+def test_a_second_driver_takes_nothing_of_a_running_agent_for_the_users(
+    tmp_path: Path, words: tuple[str, ...], refusal: str
+) -> None:
+    agent = """
+    open("half", "w").write("agent")
+    beside = os.path.dirname(calls)
+    open(beside + "/working", "w").close()
+    while not os.path.exists(beside + "/go"): time.sleep(0.05)
+    open("one", "w").close()
+    """
+    here = make_project(tmp_path, ONE, agent, **{"test.sh": "test -f one\n"})
+    with in_background(here, "run", "PLAN.md", "--json", *words) as child:
+        wait_until((here.agent_folder / "working").exists)
+        second = here.bridle("resume")
+        assert refusal in second.stderr
+        assert "you added" not in second.stderr
+        (here.agent_folder / "go").touch()
+        assert child.stdout is not None
+        document = json.loads(child.stdout.read())
+    assert verdicts(document) == {"One": "done"}
+    assert not document.get("found")
+    committed = here.git("show", "--format=", "--name-only", document["branch"]).split()
+    assert sorted(committed) == ["half", "one"]
     assert_replays(here)
