@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ from bridle.ground.lock import FileLock
 from bridle.journal.stores.create import NewRun, create_run
 from bridle.loop.control import clean_runs
 from bridle.loop.control.clean_runs import REMOVED_PREFIX, Cleaned, find_old
+from bridle.loop.working_copy.put_aside import PutAside
+from bridle.loop.working_copy.refs import kept_ref
+from bridle.loop.working_copy.run_worktrees import WorktreeNote, write_note
 from bridle.workspace.git import Git
 from tests.journal.fixtures.entry_steps import MOMENT
 from tests.journal.fixtures.entry_steps import ids as ulids
@@ -76,6 +80,76 @@ def test_a_run_that_is_driven_stays(top: Path) -> None:
     assert cleaned.runs == ()
     assert cleaned.kept[0].startswith("driven: ")
     assert run.exists()
+
+
+def worktree_of(top: Path, run_id: str) -> Path:
+    """Add the worktree of a run's first worker, as a run has it."""
+    folder = top / ".ralph/worktrees" / f"{run_id.lower()}-1"
+    git(top, "worktree", "add", "-q", "--detach", str(folder))
+    write_note(folder, WorktreeNote(is_whole=True, made=("made-by-setup",)))
+    (folder / "made-by-setup").touch()
+    return folder
+
+
+def test_a_run_with_changes_of_the_user_in_a_worktree_stays_until_they_are_safe(top: Path) -> None:
+    run = run_of(top, "worked-in", -1)
+    log = log_of(top, "a.ndjson", -1)
+    folder = worktree_of(top, run.name)
+    run_of(top, "untouched", -1)
+    other = worktree_of(top, "untouched")
+    (folder / "notes.txt").write_text("mine")
+    cleaned = clean(top)
+    assert cleaned.runs == ("untouched",)
+    assert not other.exists()
+    assert "worked-in: " in cleaned.kept[0]
+    assert "changes that are not committed (notes.txt)" in cleaned.kept[0]
+    git(folder, "add", "notes.txt")
+    git(folder, "commit", "-q", "-m", "mine")
+    commit = git(folder, "rev-parse", "HEAD").strip()
+    (reason,) = clean(top).kept
+    assert f"commits that are on no branch ({commit[:10]}); keep them: git branch NAME {commit[:10]}" in reason
+    (folder / "notes.txt").write_text("edited")
+    assert "not committed (notes.txt)" in clean(top).kept[0]
+    assert (folder / "notes.txt").read_text() == "edited"
+    git(folder, "checkout", "-q", "notes.txt")
+    git(top, "branch", "saved", commit)
+    assert (clean(top).runs, folder.exists(), log.exists()) == (("worked-in",), False, False)
+    assert git(top, "rev-parse", "saved").strip() == commit
+
+
+def test_a_commit_in_a_worktree_whose_files_are_gone_keeps_the_run_too(top: Path) -> None:
+    run = run_of(top, "worked-in", -1)
+    folder = worktree_of(top, run.name)
+    git(folder, "commit", "-q", "--allow-empty", "-m", "mine")
+    shutil.rmtree(folder)
+    assert "commits that are on no branch" in clean(top).kept[0]
+    assert run.exists()
+
+
+def test_commits_of_the_runs_own_tasks_do_not_keep_it(top: Path) -> None:
+    run = run_of(top, "worked-in", -1)
+    folder = worktree_of(top, run.name)
+    git(folder, "commit", "-q", "--allow-empty", "-m", "of a task")
+    git(folder, "update-ref", kept_ref(run.name, "Task", 1), "HEAD")
+    assert clean(top).runs == (run.name,)
+
+
+def test_a_run_with_changes_that_were_put_aside_stays_until_the_user_has_them(top: Path) -> None:
+    run = run_of(top, ids.new_id(), -1)
+    ref = f"refs/bridle/snapshots/{PutAside(2).name(run.name)}"
+    git(top, "update-ref", ref, "HEAD")
+    (reason,) = clean(top).kept
+    assert f"git stash apply --index {ref}" in reason
+    assert run.exists()
+    git(top, "update-ref", "-d", ref)
+    assert clean(top).runs == (run.name,)
+
+
+def test_the_logs_of_a_run_that_is_kept_stay(top: Path) -> None:
+    run = run_of(top, "kept", -1)
+    log_of(top, "a.ndjson", -1)
+    found = find_old(top, top / "runs", before=LIMIT, kept=[run.name])
+    assert (found.runs, found.logs) == ((), ())
 
 
 def test_one_new_file_keeps_a_run(top: Path) -> None:

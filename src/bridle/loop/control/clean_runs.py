@@ -1,7 +1,7 @@
 """Finds and removes old logs and old runs of a repository, and nothing else.
 
-A run that a driver is running stays, and so do the logs of every run that stays. The worktrees of a run are removed
-with it; branches and commits belong to the user, whatever made them.
+A run that a driver is running stays, as does one with work of the user in its worktrees, and so do the logs of every
+run that stays. The worktrees of a run are removed with it; branches and commits belong to the user, whatever made them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from bridle.ground.lock import FileLock
 from bridle.journal.format import layout
 from bridle.journal.stores import write_lock
 from bridle.loop.checks.run_check import FOLDER as CHECK_LOGS
+from bridle.loop.control import user_work
 from bridle.loop.performers import shared_budget
 from bridle.loop.working_copy.run_worktrees import remove_all
 from bridle.run.logs import FOLDER as AGENT_LOGS
@@ -70,13 +71,13 @@ class Cleaned:
     logs: int
     runs: tuple[str, ...]
     kept: tuple[str, ...]
-    """Runs that a driver is running, each with the lock's message."""
+    """Runs that a driver is running or that have work of the user, each with the reason."""
 
 
-def find_old(top: Path, runs: Path, *, before: float) -> OldItems:
-    """Find what was last changed before a moment."""
+def find_old(top: Path, runs: Path, *, before: float, kept: Collection[str] = ()) -> OldItems:
+    """Find what was last changed before a moment, without the runs that are kept."""
     known = list(_runs(runs))
-    old = tuple(run for run in known if run.changed_at < before)
+    old = tuple(run for run in known if run.changed_at < before and run.path.name not in kept)
     spans = [(run.began_at, run.changed_at) for run in known if run not in old]
     logs = tuple(
         log
@@ -88,10 +89,14 @@ def find_old(top: Path, runs: Path, *, before: float) -> OldItems:
 
 
 async def remove(old: OldItems, git: Git | None) -> Cleaned:
-    """Remove old logs and runs; a run that has been started again stays."""
+    """Remove old logs and runs; a run that has been started again, or that the user has worked in, stays."""
     gone: list[str] = []
     kept: list[str] = []
+    reasons = await user_work.find(git, [run.path.name for run in old.runs]) if git is not None else {}
     for run in old.runs:
+        if run.path.name in reasons:
+            kept.append(f"{run.path.name}: {reasons[run.path.name]}")
+            continue
         try:
             _remove_run(run.path)
         except LockHeld as held:

@@ -23,7 +23,16 @@ class PutAside(msgspec.Struct, frozen=True):
 
     def name(self, run: str) -> str:
         """The name of the snapshot that has them; `bridle clean` removes only those that begin with a run's id."""
-        return f"uncommitted-{run.lower()}-{self.number}"
+        return f"{_prefix(run)}{self.number}"
+
+
+def is_of(name: str, run: str) -> bool:
+    """Return whether a snapshot of that name has changes that were put aside for the run."""
+    return name.startswith(_prefix(run)) and name.removeprefix(_prefix(run)).isdigit()
+
+
+def _prefix(run: str) -> str:
+    return f"uncommitted-{run.lower()}-"
 
 
 def find(run_folder: Path) -> PutAside | None:

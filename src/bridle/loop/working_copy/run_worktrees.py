@@ -190,15 +190,20 @@ async def restore_tree(context: RunContext, tree: str) -> None:
     await git.run("update-index", "-q", "--refresh", accepts=(0, 1))
 
 
-async def remove_all(git: Git, runs: Sequence[str]) -> list[str]:
-    """Remove the worktrees of runs with their files, but not their branches; return the names."""
-    removed = []
-    for candidate in await worktree.list_worktrees(git):
-        is_ours = candidate.folder.parent.name == AGENTS_FOLDER.name
-        if is_ours and any(_is_of(candidate.name, run.lower()) for run in runs):
-            await worktree.remove(git, candidate)
-            removed.append(candidate.name)
-    return removed
+async def of_runs(git: Git, runs: Sequence[str]) -> list[tuple[str, worktree.Worktree]]:
+    """Return the worktrees of runs, each with the run."""
+    return [
+        (run, candidate)
+        for candidate in await worktree.list_worktrees(git)
+        for run in runs
+        if candidate.folder.parent.name == AGENTS_FOLDER.name and _is_of(candidate.name, run.lower())
+    ]
+
+
+async def remove_all(git: Git, runs: Sequence[str]) -> None:
+    """Remove the worktrees of runs with their files, but not their branches."""
+    for _, found in await of_runs(git, runs):
+        await worktree.remove(git, found)
 
 
 def copy_user_check(repository: Path, folder: Path) -> None:

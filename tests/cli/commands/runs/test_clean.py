@@ -195,6 +195,24 @@ def test_a_dry_run_only_says_what_would_go(here: Path) -> None:
     assert folder.exists()
 
 
+def test_a_run_with_changes_of_the_user_is_kept_and_named_with_what_to_do(here: Path) -> None:
+    folder, worktree = run(here, "01OLD", OLD), here / ".ralph/worktrees/01old-1"
+    git(here, "worktree", "add", "-q", "--detach", str(worktree))
+    (worktree / "a.txt").write_text("edited")
+    kept = log(here, "a.ndjson", OLD + DAY)
+    os.utime(folder / "run.json", (0, 0))
+    for option in ("--dry-run", "--yes"):
+        done = bridle("clean", option, "--json", cwd=here)
+        document = json.loads(done.stdout)
+        assert (document["runs"], document["logs"]) == ([], 0)
+        (reason,) = document["kept"]
+        assert reason.startswith("01OLD: ")
+        assert f"(a.txt); commit them, or: git worktree remove --force {worktree}" in reason
+        assert f"bridle: kept: {reason}\nbridle: nothing else is older than 30 days\n" in done.stderr
+    assert (worktree / "a.txt").read_text() == "edited"
+    assert kept.exists()
+
+
 @pytest.mark.parametrize(("answer", "code", "is_left"), [("y", 0, False), ("n", 2, True), ("", 2, True)])
 def test_a_user_is_asked_and_only_yes_means_yes(here: Path, answer: str, code: int, is_left: bool) -> None:
     path = log(here, "a.ndjson", OLD)

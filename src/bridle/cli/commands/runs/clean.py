@@ -14,6 +14,7 @@ from bridle.errors import UsageError
 
 if TYPE_CHECKING:
     from bridle.loop.control.clean_runs import OldItems
+    from bridle.workspace.git import Git
 
 # How many runs are listed before the question.
 _LISTED = 20
@@ -28,7 +29,8 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
     """Remove old logs and runs of this repository.
 
     Removes files in .ralph/logs, run folders with their worktrees and snapshots, and the plugin's session files that
-    are bound to no run. Keeps branches, commits and everything else, and every run that is running.
+    are bound to no run. Keeps branches, commits and everything else, every run that is running, and every run that has
+    changes of yours: in its worktrees, or put aside for it. Each of these is named with the reason and what to do.
     """
     from bridle.cli.user_interface.terminal import print_document, runs_here, top_of
     from bridle.ground import clock
@@ -40,7 +42,8 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
     settings = load_settings(Path.cwd(), bridle_home(os.environ), {"keep": keep})
     top = top_of(Path.cwd())
     before = clock.now().timestamp() - settings.keep_seconds
-    old = find_old(top, runs_here(), before=before)
+    reasons = _find_user_work(find_old(top, runs_here(), before=before), top)
+    old = find_old(top, runs_here(), before=before, kept=reasons)
     sessions = expired_sessions.find(_state_folders(top), before=before)
     document: dict[str, Any] = {
         "logs": len(old.logs),
@@ -48,16 +51,22 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
         "sessions": len(sessions),
         "bytes": old.size_bytes,
         "removed": False,
-        "kept": [],
+        "kept": [f"{run}: {reason}" for run, reason in reasons.items()],
     }
+    for kept in document["kept"]:
+        click.echo(f"bridle: kept: {kept}", err=True)
     if not (old.logs or old.runs or old.leftovers or sessions):
-        click.echo(f"bridle: nothing is older than {_days(settings.keep_seconds)}", err=True)
+        click.echo(
+            f"bridle: nothing {'else ' if reasons else ''}is older than {_days(settings.keep_seconds)}", err=True
+        )
     else:
         for line in _listing(old, len(sessions), settings.keep_seconds):
             click.echo(line, err=True)
         if not dry_run:
             _confirm(yes=yes, as_json=as_json)
-            document |= _remove(old, top) | {"sessions": expired_sessions.remove(sessions, before=before)}
+            cleaned = _remove(old, top)
+            document |= cleaned | {"kept": [*document["kept"], *cleaned["kept"]]}
+            document["sessions"] = expired_sessions.remove(sessions, before=before)
             click.echo(f"bridle: removed {_format_counts(document)}", err=True)
     if not dry_run:
         expired_sessions.remove_records(os.environ)
@@ -66,11 +75,23 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
     return 0
 
 
-def _remove(old: OldItems, top: Path) -> dict[str, Any]:
-    from bridle.loop.control.clean_runs import remove
+def _find_user_work(old: OldItems, top: Path) -> dict[str, str]:
+    from bridle.loop.control import user_work
+
+    git = _git(top)
+    return {} if git is None else asyncio.run(user_work.find(git, [run.path.name for run in old.runs]))
+
+
+def _git(top: Path) -> Git | None:
     from bridle.workspace.git import Git
 
-    cleaned = asyncio.run(remove(old, Git(top) if (top / ".git").exists() else None))
+    return Git(top) if (top / ".git").exists() else None
+
+
+def _remove(old: OldItems, top: Path) -> dict[str, Any]:
+    from bridle.loop.control.clean_runs import remove
+
+    cleaned = asyncio.run(remove(old, _git(top)))
     for reason in cleaned.kept:
         click.echo(f"bridle: kept: {reason}", err=True)
     return {"removed": True, "runs": list(cleaned.runs), "kept": list(cleaned.kept)}
