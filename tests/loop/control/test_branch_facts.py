@@ -7,6 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.loop.fixtures.fake_agent import Project, make_project
 from tests.loop.fixtures.loop_commands import MAKES_FILE, TWO_TASKS, assert_replays, run_plan
 
@@ -70,3 +72,55 @@ def test_a_squash_of_two_tasks_is_one_commit(tmp_path: Path) -> None:
     assert "(2 commits, 1 more of yours" in here.bridle("status").stdout
     assert len(here.calls()) == 3
     assert_replays(here)
+
+
+def only_branch(here: Project) -> str:
+    assert here.git("branch", "--show-current") == "main"
+    (kept,) = [name for name in here.git("branch", "--format=%(refname:short)").split() if name != "main"]
+    return kept
+
+
+def test_changes_that_went_into_commits_of_tasks_are_kept_by_undo(tmp_path: Path) -> None:
+    here = make_project(tmp_path, TWO_TASKS, MAKES_FILE, base="base\n")
+    document = run_plan(here, 3, "--max-iterations", "1")
+    assert "git branch -D" in document["undo"]
+    (here.folder / "base").write_text("base\nmine\n")
+    (here.folder / "new").write_text("mine\n")
+    here.git("add", "new")
+    assert here.bridle("resume", "--max-iterations", "9").returncode == 0
+    document = status(here)
+    assert document["found"]
+    assert "(2 commits, with changes of yours: undo keeps the branch)" in here.bridle("status").stdout
+    output(here, document["undo"])
+    kept = only_branch(here)
+    assert kept.startswith("undone/")
+    assert here.git("show", f"{kept}:base") == "base\nmine"
+    assert here.git("show", f"{kept}:new") == "mine"
+
+
+def test_an_amended_commit_is_kept_by_undo_before_and_after_the_run_goes_on(tmp_path: Path) -> None:
+    here = make_project(tmp_path, TWO_TASKS, MAKES_FILE)
+    run_plan(here, 3, "--max-iterations", "1")
+    (here.folder / "one").write_text("mine\n")
+    here.git("commit", "-q", "-a", "--amend", "--no-edit")
+    assert "git branch -m" in status(here)["undo"]
+    assert here.bridle("resume", "--max-iterations", "9").returncode == 0
+    document = status(here)
+    assert document["has_user_changes"]
+    output(here, document["undo"])
+    assert here.git("show", f"{only_branch(here)}:one") == "mine"
+
+
+@pytest.mark.parametrize("options", [("--worktree",), ("--parallel", "2")])
+def test_undo_removes_no_worktree_with_uncommitted_changes(tmp_path: Path, options: tuple[str, ...]) -> None:
+    here = make_project(tmp_path, TWO_TASKS, MAKES_FILE)
+    document = run_plan(here, 3, *options, "--max-iterations", "1")
+    mine = Path(document["worktree"]) / "mine"
+    mine.write_text("mine\n")
+    with pytest.raises(subprocess.CalledProcessError, match="exit status 128"):
+        output(here, status(here)["undo"])
+    assert mine.read_text() == "mine\n"
+    mine.unlink()
+    output(here, status(here)["undo"])
+    assert here.git("worktree", "list").count("\n") == 0
+    assert here.git("branch", "--format=%(refname:short)") == "main"

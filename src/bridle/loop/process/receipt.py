@@ -116,7 +116,8 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     """The receipt of a run."""
 
     omitted_if_empty: ClassVar[frozenset[str]] = frozenset(
-        {"worktree", "found", "stopped", "waiting", "at_work", "review", "user_commits", "put_aside"}
+        {"worktree", "found", "stopped", "waiting", "at_work", "review", "put_aside"}
+        | {"user_commits", "has_user_changes"}
     )
 
     run: str = ""
@@ -148,6 +149,8 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     """The command that shows what its branch has."""
     user_commits: int = 0
     """The commits of the user that only its branch has."""
+    has_user_changes: bool = False
+    """Whether commits of tasks that only its branch has contain changes of the user."""
     put_aside: str = ""
     """The ref of the user's uncommitted changes, while they are not in the files."""
     found: tuple[str, ...] = ()
@@ -227,11 +230,14 @@ def _commits(tasks: list[TaskState], *, is_distinct: bool) -> tuple[str, ...]:
 
 
 def _undo(branch: str, start: str, worktrees: list[str]) -> str:
-    """Return the commands that remove the run's branch, and its worktrees where it has some."""
+    """Return the commands that remove the run's branch, and its worktrees where it has some.
+
+    Without --force git keeps a worktree that has uncommitted changes: they may be the user's.
+    """
     delete_branch = f"git branch -D {branch}"
     if not worktrees:
         return f"git checkout {start} && {delete_branch}"
-    return " && ".join([*(f"git worktree remove -f {shlex.quote(folder)}" for folder in worktrees), delete_branch])
+    return " && ".join([*(f"git worktree remove {shlex.quote(folder)}" for folder in worktrees), delete_branch])
 
 
 def verdict(tasks: list[TaskState]) -> Verdict:

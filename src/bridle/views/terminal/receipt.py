@@ -170,9 +170,8 @@ def _next_commands(receipt: Receipt) -> Iterator[Line]:
     """Yield where the work is, and the commands to review, merge, undo or continue it."""
     commits = receipt.commits
     commands: dict[str, str] = {}
-    if commits:
-        yours = f", {receipt.user_commits} more of yours: undo keeps the branch" if receipt.user_commits else ""
-        commands["branch"] = f"{receipt.branch} ({format_count(len(commits), 'commit')}{yours})"
+    if commits or receipt.user_commits or receipt.has_user_changes:
+        commands["branch"] = f"{receipt.branch} ({format_count(len(commits), 'commit')}{_yours(receipt)})"
     if receipt.worktree:
         commands["worktree"] = receipt.worktree
     if commits:
@@ -194,6 +193,13 @@ def _next_commands(receipt: Receipt) -> Iterator[Line]:
         commands["retry"] = _retry(failed.title, receipt.run)
     for name, command in commands.items():
         yield Line(((f"  {name:<11}", "dim"), (command, "")))
+
+
+def _yours(receipt: Receipt) -> str:
+    """Say which work of the user the branch has."""
+    if receipt.user_commits:
+        return f", {receipt.user_commits} more of yours: undo keeps the branch"
+    return ", with changes of yours: undo keeps the branch" if receipt.has_user_changes else ""
 
 
 def _retry(title: str, run: str) -> str:
