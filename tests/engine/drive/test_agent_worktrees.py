@@ -116,7 +116,7 @@ def test_an_unfinished_merge_fails_the_effect_of_its_agent_and_its_work_is_kept(
     assert driven.drive().status == "completed"
     (name, data), other = driven.output()
     assert (name, other) == ("AgentFailed", "done as told")
-    assert "unfinished merge" in driven.result("first")["error"]["message"]
+    assert "are in conflict: a.txt" in driven.result("first")["error"]["message"]
     assert "<<<<<<<" in git(driven.folder, "show", f"{data['workspace']['branch']}:a.txt")
     assert (driven.folder / "a.txt").read_text() == "ours"
     assert (driven.folder / "two").exists()
