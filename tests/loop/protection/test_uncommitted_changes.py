@@ -6,9 +6,13 @@ import asyncio
 import subprocess
 from pathlib import Path
 
+import pytest
+
+from bridle.errors import UsageError
 from bridle.loop.protection import uncommitted_changes
 from bridle.loop.working_copy import put_aside
 from bridle.loop.working_copy.put_aside import PutAside
+from bridle.loop.working_copy.refs import run_branch
 from tests.loop.fixtures.fake_agent import Project, make_project
 from tests.loop.fixtures.loop_commands import MAKES_FILE, TWO_TASKS, assert_replays, receipt_of, run_plan, verdicts
 from tests.loop.fixtures.repositories import Repository, make_repository
@@ -125,3 +129,98 @@ def test_work_of_an_agent_that_is_not_finished_is_never_put_aside(tmp_path: Path
     here.write({"app": "agent\n"})
     asyncio.run(uncommitted_changes.put_aside_again(here.context))
     assert here.read("app") == "agent\n"
+
+
+def move_and_restore(here: Repository) -> None:
+    asyncio.run(uncommitted_changes.put_aside(here.context))
+    asyncio.run(uncommitted_changes.restore(here.context))
+
+
+def put_aside_refs(here: Repository) -> str:
+    return here.git("for-each-ref", "--format=%(refname)", "refs/bridle/snapshots/uncommitted-*").strip()
+
+
+@pytest.mark.parametrize(("before", "after"), [("*.pyc\n", "*.pyc\nmine/\n"), ("*.pyc\nmine/\n", "*.pyc\n")])
+def test_files_that_a_changed_ignore_rule_names_are_not_touched(tmp_path: Path, before: str, after: str) -> None:
+    here = make_repository(tmp_path / "r", {".gitignore": before}, allow_dirty=True)
+    here.write({".gitignore": after, "mine/notes": "notes\n", "loose": "loose\n"})
+    asyncio.run(uncommitted_changes.put_aside(here.context))
+    assert (here.read(".gitignore"), here.read("mine/notes")) == (before, "notes\n")
+    asyncio.run(uncommitted_changes.restore(here.context))
+    assert (here.read(".gitignore"), here.read("mine/notes"), here.read("loose")) == (after, "notes\n", "loose\n")
+    assert put_aside_refs(here) == ""
+
+
+@pytest.mark.parametrize("is_staged", [False, True])
+def test_a_change_of_a_file_that_the_run_renamed_stays_aside(tmp_path: Path, is_staged: bool) -> None:
+    here = make_repository(tmp_path / "r", {"app": LINES}, allow_dirty=True)
+    here.write({"app": LINES + "user\n"})
+    if is_staged:
+        here.git("add", "app")
+    asyncio.run(uncommitted_changes.put_aside(here.context))
+    here.git("mv", "app", "renamed")
+    here.git("checkout", "-q", "-b", run_branch(here.context.run))
+    here.git("commit", "-q", "-m", "renamed")
+    asyncio.run(uncommitted_changes.restore(here.context))
+    assert status(here) == []
+    assert here.git("show", f"{put_aside_refs(here)}:app") == LINES + "user\n"
+
+
+def test_a_file_in_place_of_a_folder_and_a_folder_in_place_of_a_file_are_restored(tmp_path: Path) -> None:
+    here = make_repository(tmp_path / "r", {"file": "file\n", "folder/a": "a\n"}, allow_dirty=True)
+    for name in ("file", "folder/a"):
+        (here.folder / name).unlink()
+    (here.folder / "folder").rmdir()
+    here.write({"file/new": "new\n", "folder": "was a folder\n"})
+    dirty = status(here)
+    asyncio.run(uncommitted_changes.put_aside(here.context))
+    assert (here.read("file"), here.read("folder/a"), status(here)) == ("file\n", "a\n", [])
+    asyncio.run(uncommitted_changes.restore(here.context))
+    assert (here.read("file/new"), here.read("folder"), status(here)) == ("new\n", "was a folder\n", dirty)
+    assert put_aside_refs(here) == ""
+
+
+def test_an_ignored_file_in_place_of_a_committed_one_refuses_before_anything_moves(tmp_path: Path) -> None:
+    here = make_repository(tmp_path / "r", {".gitignore": "*.log\n", "file": "file\n", "app": "1\n"}, allow_dirty=True)
+    (here.folder / "file").unlink()
+    here.write({"file/a.log": "log\n", "app": "2\n"})
+    with pytest.raises(UsageError, match=r"file/a\.log is in the place of file"):
+        asyncio.run(uncommitted_changes.put_aside(here.context))
+    assert (here.read("file/a.log"), here.read("app"), put_aside_refs(here)) == ("log\n", "2\n", "")
+
+
+def test_a_file_of_the_agent_in_the_place_of_a_new_one_is_not_overwritten(tmp_path: Path) -> None:
+    here = make_repository(tmp_path / "r", {"app": "1\n"}, allow_dirty=True)
+    here.write({"new": "user\n"})
+    here.git("add", "new")
+    asyncio.run(uncommitted_changes.put_aside(here.context))
+    here.write({"new": "agent\n"})
+    asyncio.run(uncommitted_changes.restore(here.context))
+    assert here.read("new") == "agent\n"
+    assert here.git("show", f"{put_aside_refs(here)}:new") == "user\n"
+
+
+def test_permissions_are_restored(tmp_path: Path) -> None:
+    here = make_repository(tmp_path / "r", {"private": "1\n", "fixed": "1\n", "run.sh": "1\n"}, allow_dirty=True)
+    here.write({"private": "2\n", "fixed": "2\n", "run.sh": "2\n", "new": "new\n"})
+    here.git("add", "new")
+    modes = {"private": 0o600, "fixed": 0o400, "run.sh": 0o700, "new": 0o600}
+    for name, mode in modes.items():
+        (here.folder / name).chmod(mode)
+    move_and_restore(here)
+    assert {name: (here.folder / name).stat().st_mode & 0o777 for name in modes} == modes
+    assert put_aside_refs(here) == ""
+
+
+def test_changes_that_the_user_applies_beside_unfinished_work_are_put_aside_again(tmp_path: Path) -> None:
+    here = make_repository(tmp_path / "r", FILES, allow_dirty=True)
+    here.write({"app": LINES + "user\n", "new": "new\n"})
+    here.git("add", "new")
+    asyncio.run(uncommitted_changes.put_aside(here.context))
+    here.write({"gone": "agent\n"})
+    here.git("stash", "apply", "-q", "--index", put_aside_refs(here))
+    asyncio.run(uncommitted_changes.put_aside_again(here.context))
+    assert status(here) == [" M gone"]
+    here.git("checkout", "-q", "gone")
+    asyncio.run(uncommitted_changes.restore(here.context))
+    assert (status(here), here.read("app")) == ([" M app", "A  new"], LINES + "user\n")

@@ -20,6 +20,8 @@ class PutAside(msgspec.Struct, frozen=True):
     """Whether they are in the files again."""
     is_moving: bool = False
     """Whether a driver was killed while it put them aside or restored them."""
+    modes: dict[str, int] = msgspec.field(default_factory=dict)
+    """The permissions of these files, while they are put aside."""
 
     def name(self, run: str) -> str:
         """The name of the snapshot that has them; `bridle clean` removes only those that begin with a run's id."""
