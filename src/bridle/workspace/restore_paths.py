@@ -15,7 +15,7 @@ _REPOSITORY = "160000"
 
 
 async def find_in_the_way(git: Git, tree: str, paths: Collection[str]) -> dict[str, list[str]]:
-    """Return the paths that cannot be restored, each with the other files that are in its place."""
+    """Return the paths that cannot be restored, each with the other files that are there."""
     entries = await _entries(git, tree, paths)
     return _find_in_the_way(git.folder, entries, paths)
 
