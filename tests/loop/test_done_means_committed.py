@@ -137,13 +137,12 @@ def test_the_work_of_the_only_task_stays_while_its_question_waits(tmp_path: Path
     assert_replays(here)
 
 
-def test_files_that_were_moved_for_a_check_are_put_back_after_a_kill(tmp_path: Path) -> None:
-    dies = 'test -f more.cfg || test -f stop || { touch stop; kill -9 "$(cat driver)"; sleep 60; }'
-    check = f"grep -q good tracked || exit 1\n{dies}\n"
-    agent = "open('tracked', 'w').write('good'); open('more.cfg', 'w').write('mine')"
-    here = make_project(
-        tmp_path, PLAN, agent, **{"test.sh": check, "tracked": "bad", ".gitignore": "*.cfg\nstop\ndriver\n"}
-    )
+KILLED = "open('tracked', 'w').write('good'); open('more.cfg', 'w').write('mine')"
+KILLED_IGNORES = "*.cfg\nstop\ndriver\n"
+
+
+def kill_in_check(here: Project) -> None:
+    """Run the plan with the driver's process number in a file, until a check kills the driver."""
     driver = subprocess.Popen(
         ["/bin/sh", "-c", 'echo $$ >driver; exec "$0" run PLAN.md --json', str(BRIDLE)],
         cwd=here.folder,
@@ -152,8 +151,40 @@ def test_files_that_were_moved_for_a_check_are_put_back_after_a_kill(tmp_path: P
         stderr=subprocess.DEVNULL,
     )
     assert driver.wait(LIMIT_SECONDS) == -signal.SIGKILL
+
+
+def test_files_that_were_moved_for_a_check_are_put_back_after_a_kill(tmp_path: Path) -> None:
+    dies = 'test -f more.cfg || test -f stop || { touch stop; kill -9 "$(cat driver)"; sleep 60; }'
+    check = f"grep -q good tracked || exit 1\n{dies}\n"
+    here = make_project(tmp_path, PLAN, KILLED, **{"test.sh": check, "tracked": "bad", ".gitignore": KILLED_IGNORES})
+    kill_in_check(here)
     assert not (here.folder / "more.cfg").exists()
     assert verdicts(receipt_of(here.bridle("resume", "--json"), 0)) == {"One": "done"}
     assert (here.folder / "more.cfg").read_text() == "mine"
     assert here.git("status", "--porcelain") == ""
     assert_replays(here)
+
+
+TWO_TASKS = "# Two\n\n## One\nCheck: `test -f one`\n\n## Two\nNeeds: One\nCheck: `test -f two && test -f tool.cfg`\n"
+LEAVES = "open(task.lower(), 'w'); task == 'One' and open('tool.cfg', 'w')"
+
+
+@pytest.mark.parametrize("mode", [(), ("--parallel", "2"), ("--max-iterations", "1")])
+def test_an_ignored_file_that_an_earlier_task_left_is_not_enough(tmp_path: Path, mode: tuple[str, ...]) -> None:
+    here = make_project(tmp_path, TWO_TASKS, LEAVES, **{".gitignore": "*.cfg\n"})
+    has_limit = "--max-iterations" in mode
+    document = run_plan(here, 3 if has_limit else 1, "--tries", "1", *mode)
+    if has_limit:
+        document = receipt_of(here.bridle("resume", "--max-iterations", "9", "--json"), 1)
+    assert verdicts(document) == {"One": "done", "Two": "failed"}
+    assert "pass only with files that no commit contains (tool.cfg)" in document["tasks"][1]["reason"]
+    assert_replays(here)
+
+
+def test_an_ignored_file_that_was_put_back_after_a_kill_is_not_the_users(tmp_path: Path) -> None:
+    stop = tmp_path / "stop"
+    dies = f'test -f more.cfg || {{ touch {stop}; kill -9 "$(cat driver)"; sleep 60; }}'
+    check = f"grep -q good tracked || exit 1\ntest -f {stop} && exec test -f more.cfg\n{dies}\n"
+    here = make_project(tmp_path, PLAN, KILLED, **{"test.sh": check, "tracked": "bad", ".gitignore": KILLED_IGNORES})
+    kill_in_check(here)
+    assert verdicts(receipt_of(here.bridle("resume", "--tries", "1", "--json"), 1)) == {"One": "failed"}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from bridle.loop.protection.newly_ignored import newly_ignored_files
+import pytest
+
+from bridle.loop.protection.newly_ignored import is_generated, newly_ignored_files
 from tests.loop.fixtures.repositories import make_repository
 
 
@@ -15,3 +17,17 @@ def test_only_files_that_the_earlier_rules_did_not_hide_are_reported(tmp_path: P
     here.write({"real.py": "x = 1\n"})
     (report,) = asyncio.run(newly_ignored_files(here.context, {".gitignore": "local.cfg\n"}))
     assert (report.path, report.what.partition(":")[0]) == (".gitignore", "it now hides real.py")
+
+
+FOLDERS = (
+    "node_modules bower_components jspm_packages .yarn .pnpm-store .nyc_output venv .venv site-packages .eggs bin obj"
+    " build dist out target _build deps vendor Pods .terraform .bundle .dart_tool elm-stuff .stack-work dist-newstyle"
+    " .direnv .cargo .gradle"
+)
+
+
+@pytest.mark.parametrize("folder", FOLDERS.split())
+def test_folders_of_dependencies_and_build_output_are_generated(folder: str) -> None:
+    assert is_generated(f"{folder}/")
+    assert is_generated(f"part/{folder}/deep/file.json")
+    assert not is_generated(f"part/my{folder}s/file.json")

@@ -70,9 +70,9 @@ def adopted(store: Store) -> int:
 
 async def adopt(context: RunContext, store: Store, receipt: Receipt, *, ended_at: float | None) -> Delivery:
     """Find and adopt what the user changed since the last driver, whose agents ended at that time."""
-    put_back(context)
     if ended_at is not None:
-        await ignored_files.add_of_user(context, since=ended_at)
+        await ignored_files.add_of_user(context, since=ended_at)  # without the files that are put back: an agent's
+    put_back(context)
     left = left_state.find(context, store)
     # Before anything is checked out: a rebase leaves no branch checked out.
     await refuse_unfinished(context, left, ended_at)

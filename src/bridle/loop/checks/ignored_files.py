@@ -1,13 +1,14 @@
 """Ignored files that appeared during a run: checks see them, but no commit contains them.
 
 Those from before the run, such as dependencies and local settings, are recorded when it begins. They belong to the
-user's environment, and so do files that the user adds while no driver runs and those that tools generate.
+user's environment, and so do files that the user adds while no driver runs and those that tools generate. Every other
+one is an agent's for the whole run, also in later tasks, until it is gone or committed.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from bridle.ground import disk
@@ -22,12 +23,13 @@ FOLDER_LIMIT = 1_000
 async def record(context: RunContext, *, since: float = 0.0) -> None:
     """Record the ignored files that were written since that time as those of the user's environment."""
     found = [name for name in _files(context.folder, await _list(context)) if _ctime(context.folder, name) >= since]
-    _add(context, dict.fromkeys(found))
+    disk.make_private_folder(context.run_folder)
+    disk.write_json_atomic(_path(context), sorted({*(_read(context) or ()), *found}))
 
 
 async def add_of_user(context: RunContext, *, since: float) -> None:
     """Add the ignored files that the user has written since the last driver ended."""
-    if _path(context).exists():  # else a run of an earlier version, which records none
+    if _read(context) is not None:  # else a run of an earlier version, which records none
         await record(context, since=since)
 
 
@@ -46,16 +48,10 @@ async def find_new(context: RunContext, listed: Iterable[str] | None, *, before:
     return [name for name in _files(context.folder, names) if name not in own and _is_new(context, known, name, before)]
 
 
-def remember(context: RunContext, names: Iterable[str]) -> None:
-    """Record files that the checks do not need, until they are written again."""
-    _add(context, {name: _ctime(context.folder, name) for name in names})
-
-
-def _is_new(context: RunContext, known: Mapping[str, float | None], name: str, before: float) -> bool:
+def _is_new(context: RunContext, known: Collection[str], name: str, before: float) -> bool:
     if name.endswith("/") and any(one.startswith(name) for one in known):
         return False  # some of it is the user's
-    written = _ctime(context.folder, name)
-    return 0 < written < before and known.get(name, 0.0) not in (None, written)
+    return name not in known and 0 < _ctime(context.folder, name) < before
 
 
 def _above(name: str) -> Iterator[str]:
@@ -102,20 +98,10 @@ def _path(context: RunContext) -> Path:
     return context.run_folder / f"bridle-ignored{worker}.json"
 
 
-def _read(context: RunContext) -> dict[str, float | None] | None:
-    """Return the recorded files, with the time of those that count only until they are written again.
-
-    None in runs of earlier versions, which have no record.
-    """
+def _read(context: RunContext) -> frozenset[str] | None:
+    """Return the recorded files; None in runs of earlier versions, which have no record."""
     own = disk.read_json(_path(context))
-    if context.worker is not None and not isinstance(own, dict):
+    if context.worker is not None and not isinstance(own, list):
         has_record = _path(context).with_name("bridle-ignored.json").exists()
-        return {} if has_record else None  # a fresh worktree without a setup has no ignored files
-    return own if isinstance(own, dict) else None
-
-
-def _add(context: RunContext, files: Mapping[str, float | None]) -> None:
-    known = _read(context) or {}
-    of_user = {name: None for name, written in known.items() if written is None}
-    disk.make_private_folder(context.run_folder)
-    disk.write_json_atomic(_path(context), {**known, **files, **of_user})
+        return frozenset() if has_record else None  # a fresh worktree without a setup has no ignored files
+    return frozenset(own) if isinstance(own, list) else None

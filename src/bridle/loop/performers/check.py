@@ -67,10 +67,7 @@ async def _find_needed(args: CheckArgs, context: RunContext, ignored: list[str] 
                 return []
             context.say(f"{args.task}: running the checks again without {', '.join(names[:SHOWN_NAMES])}")
             results = await run_checks(context, args.checks, task=args.task)
-    if not all(result.passed for result in results):
-        return names
-    ignored_files.remember(context, new)
-    return []
+    return [] if all(result.passed for result in results) else names
 
 
 async def _earlier_content(args: CheckArgs, context: RunContext) -> dict[str, bytes]:

@@ -12,10 +12,17 @@ from bridle.loop.effect_results import FileReport
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace.own_output import output_files
 
-# Files that tools generate, which ignore rules are for.
+# Folders of dependencies, build output and caches, which ignore rules are for; as regular expressions.
+_GENERATED_FOLDERS = (
+    *(r"node_modules", r"bower_components", r"jspm_packages", r"\.yarn", r"\.pnpm-store", r"\.next", r"\.nuxt"),
+    *(r"__pycache__", r"\.?venv", r"env", r"site-packages", r"\.eggs", r"[^/]+\.egg-info", r"\.tox", r"\.nox"),
+    *(r"dist", r"build", r"_build", r"out", r"target", r"bin", r"obj", r"dist-newstyle", r"\.stack-work", r"elm-stuff"),
+    *(r"vendor", r"deps", r"Pods", r"\.bundle", r"\.cargo", r"\.gradle", r"\.dart_tool", r"\.terraform", r"\.direnv"),
+    *(r"coverage", r"htmlcov", r"\.nyc_output", r"logs?", r"tmp", r"\.[a-z]+_cache", r"\.cache"),
+    *(r"\.idea", r"\.vscode", r"\.ralph", r"\.a5c"),
+)
 _GENERATED = re.compile(
-    r"(?:^|/)(?:node_modules|__pycache__|\.?venv|env|dist|build|out|target|vendor|coverage|htmlcov|logs?|tmp"
-    r"|\.[a-z]+_cache|\.cache|\.tox|\.nox|\.idea|\.vscode|\.next|\.nuxt|\.gradle|[^/]+\.egg-info|\.ralph|\.a5c)(?:/|$)"
+    rf"(?:^|/)(?:{'|'.join(_GENERATED_FOLDERS)})(?:/|$)"
     r"|\.(?:pyc|pyo|o|a|so|class|log|tmp|swp|lock|coverage|DS_Store)$|(?:^|/)\.(?:coverage|DS_Store|env)$"
 )
 _SHOWN = 5
