@@ -141,7 +141,7 @@ def test_a_branch_without_a_commit_is_left_as_it_is_with_the_command_that_leaves
     assert done.returncode == 2
     assert "empty is checked out, a branch without a commit" in done.stderr
     here.git("symbolic-ref", "HEAD", f"refs/heads/{branch}")
-    assert f"git symbolic-ref HEAD refs/heads/{branch}" in done.stderr
+    assert f"git symbolic-ref HEAD refs/heads/{branch} && bridle resume" in " ".join(done.stderr.split())
     assert verdicts(resume(here, 0)[0]) == BOTH_DONE
     assert (here.folder / "app").read_text() == "user\n"
 

@@ -260,6 +260,8 @@ def test_a_run_whose_branch_was_deleted_says_so_and_makes_no_other(tmp_path: Pat
     done = here.bridle("resume", "--max-iterations", "9")
     assert done.returncode == 2, done.stderr
     assert f"the branch {document['branch']} of this run does not exist any more" in done.stderr
+    again = f"git branch {document['branch']} {document['commits'][0]} && bridle resume"
+    assert again in " ".join(done.stderr.split())
     here.git("branch", "-q", document["branch"], document["commits"][0])
     receipt_of(here.bridle("resume", "--json"), 0)
     assert here.git("ls-files").split() == ["PLAN.md", "one", "two"]

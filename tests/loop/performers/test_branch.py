@@ -128,6 +128,11 @@ def test_the_users_checkout_of_another_branch_is_undone_or_refused(here: Reposit
         asyncio.run(branch.return_to_branch(here.context))
     assert here.read("a.txt") == "mine\n"
     here.git("checkout", "-q", "-f", "main")
+    other = here.folder.parent / "other"
+    here.git("worktree", "add", "-q", str(other), f"bridle/{RUN}")
+    with pytest.raises(UsageError, match=f"is checked out in another worktree, {other}"):
+        asyncio.run(branch.return_to_branch(here.context))
+    here.git("worktree", "remove", str(other))
     here.git("branch", "-q", "-D", f"bridle/{RUN}")
     with pytest.raises(UsageError, match="does not exist any more"):
         asyncio.run(branch.return_to_branch(here.context))

@@ -123,7 +123,7 @@ async def _check_other_head(git: Git, context: RunContext, branch: str) -> None:
     raise UsageError(
         f"git has lost the commit {head} of {there or 'HEAD'}, which is checked out in {context.folder}",
         remedy="Restore it from a backup, or point HEAD to the run's branch: "
-        f"git symbolic-ref HEAD refs/heads/{branch}. Then run: bridle resume {context.run}",
+        f"git symbolic-ref HEAD refs/heads/{branch} && bridle resume {context.run}",
     )
 
 
@@ -135,14 +135,14 @@ async def _lost_below(context: RunContext, missing: Sequence[str], tip: str) -> 
     paths = [line.partition("\t")[2] for line in listed[1].split("\0") if f" {lost}\t" in line]
     where = f", the content of {paths[0]}" if paths else ""
     again = (
-        f"If {paths[0]} is unchanged: git hash-object -w {shlex.quote(paths[0])}. Otherwise restore"
+        f"If {paths[0]} is unchanged: `git hash-object -w {shlex.quote(paths[0])}`. Otherwise restore"
         if paths
         else "Restore"
     )
     return UsageError(
         f"git has lost the object {lost}{where}{more}, which {branch} needs",
-        remedy=f"{again} .git/objects/{lost[:2]}/{lost[2:]} from a backup or another clone, and then run: "
-        f"bridle resume {context.run}. Without a backup, start a new run from a commit that is complete: bridle run",
+        remedy=f"{again} .git/objects/{lost[:2]}/{lost[2:]} from a backup or another clone, and then run "
+        f"`bridle resume {context.run}`. Without a backup, start a new run from a commit that is complete: bridle run",
     )
 
 

@@ -121,8 +121,8 @@ async def restore_branch(context: RunContext, known: str) -> None:
     if renamed is None:
         raise UsageError(
             f"the branch {branch} of this run does not exist any more",
-            remedy=f"Make it again at the last commit of the run: git branch {branch} {known}. "
-            f"Then run: bridle resume {context.run}",
+            remedy=f"Make it again at the last commit of the run: git branch {branch} {known} "
+            f"&& bridle resume {context.run}",
         )
     commit = await git.text("rev-parse", f"refs/heads/{renamed}")
     await git.run("update-ref", "-m", f"bridle: {renamed} was {branch}", f"refs/heads/{branch}", commit.strip())

@@ -79,11 +79,16 @@ async def return_to_branch(context: RunContext) -> None:
     head = await git.head()
     detached = head if there is None else None
     if not await _check_out(git, branch):
+        if (other := await _worktree_with(git, branch)) is not None:
+            raise UsageError(
+                f"the run's branch {branch} is checked out in another worktree, {other}",
+                remedy=f"Check out another branch there, and then run: bridle resume {context.run}",
+            )
         if head is None:
             raise UsageError(
                 f"{there} is checked out, a branch without a commit, and its files prevent a checkout of {branch}",
                 remedy=f"Commit them there, or continue with them on the run's branch: git symbolic-ref HEAD "
-                f"refs/heads/{branch}. Then run: bridle resume {context.run}",
+                f"refs/heads/{branch} && bridle resume {context.run}",
             )
         raise UsageError(
             f"{there or 'no branch'} is checked out, and uncommitted changes prevent a checkout of the run's branch "
@@ -95,6 +100,15 @@ async def return_to_branch(context: RunContext) -> None:
         ref = f"{KEPT}{context.run.lower()}/detached-{detached}"
         await git.run("update-ref", ref, detached)
         context.say(f"that commit, {detached[:12]}, is on no branch; it is kept as {ref}")
+
+
+async def _worktree_with(git: Git, branch: str) -> str | None:
+    """Return the worktree in which a branch is checked out."""
+    for block in (await git.text("worktree", "list", "--porcelain")).split("\n\n"):
+        lines = block.splitlines()
+        if f"branch refs/heads/{branch}" in lines:
+            return lines[0].removeprefix("worktree ")
+    return None
 
 
 async def _check_out(git: Git, branch: str) -> bool:

@@ -36,7 +36,7 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
         raise UsageError(fault, remedy=f"Use one of: {titles}")
     title, verdict = matching[0].title, matching[0].verdict
     if verdict in ACCEPTED:
-        raise UsageError(f"{title!r} is already {verdict}", remedy="Nothing was changed.")
+        raise UsageError(f"{title!r} needs no retry, its verdict is: {verdict}", remedy="Nothing was changed.")
     store = FileStore(folder)
     if matching[0].effect is not None:  # its question is answered instead
         inbox.answer(store, matching[0].effect, RETRY_ANSWER, by=BY_RETRY)
