@@ -82,6 +82,19 @@ def test_a_mended_check_decides_from_then_on(tmp_path: Path) -> None:
     assert_replays(here)
 
 
+def test_an_unfinished_file_that_the_user_edited_and_a_check_names_stays_part_of_the_task(tmp_path: Path) -> None:
+    plan = "# One\n\n## One\nCheck: `grep -q ok one`\n"
+    here = make_project(tmp_path, plan, "open('one', 'a').write('half\\n' if number == 1 else 'ok\\n')")
+    run_plan(here, 3, "--max-iterations", "1")
+    (here.folder / "one").write_text("half\nuser\n")
+    document, said = resume(here, 0, "--max-iterations", "2")
+    assert verdicts(document) == {"One": "done"}
+    assert "you changed one: this is checked and committed with the next task" in said
+    assert "protected as they are now" not in said
+    assert here.git("show", "HEAD:one") == "half\nuser\nok"
+    assert_replays(here)
+
+
 def test_commits_and_merges_of_the_user_stay_commits(tmp_path: Path) -> None:
     here = make_project(tmp_path, TWO_TASKS, MAKES_FILE)
     branch = run_plan(here, 3, "--max-iterations", "1")["branch"]

@@ -116,6 +116,7 @@ async def adopt(context: RunContext, store: Store, receipt: Receipt, *, ended_at
         state.paths,
         () if is_parallel else new_untracked,
         state.tip,
+        before=state.before,
         with_new_marks=state.was is not None,
     )
     lines = list(workers.lines)

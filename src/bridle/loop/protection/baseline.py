@@ -111,18 +111,26 @@ async def untracked_files(context: RunContext) -> list[str]:
 
 
 async def adopt(
-    context: RunContext, paths: Collection[str], new_untracked: Collection[str], tip: str, *, with_new_marks: bool
+    context: RunContext,
+    paths: Collection[str],
+    new_untracked: Collection[str],
+    tip: str,
+    *,
+    before: str,
+    with_new_marks: bool,
 ) -> Baseline:
     """Record the files that the user changed while no driver ran as they are now; leave all others as recorded.
 
-    The record before is kept: it is evidence of the results that were decided with it. `with_new_marks`: files that
-    are marked as unchanged now were marked by the user, not by a killed agent.
+    The record before is kept: it is evidence of the results that were decided with it. `before`: the tree without the
+    user's changes. `with_new_marks`: files that are marked as unchanged now were marked by the user, not by a killed
+    agent.
     """
     old, changed = read(context), frozenset(paths)
     cached = await context.git.names("ls-files", "-z", "--cached")
     others = await context.git.names("ls-files", "-z", "--others", "--exclude-standard")
     untracked = tuple(sorted(({*old.untracked} - {*cached}) | {*new_untracked}))
     now = find_protected(context, sorted({*cached, *others, *_in_our_folder(context.folder)}))
+    now = await _without_work(context, now, old, before, changed)
     files = {path: why for path, why in old.protected.files.items() if path not in changed} | {
         path: why for path, why in now.files.items() if path in changed
     }
@@ -138,6 +146,19 @@ async def adopt(
     adopted = {**old.adopted, **dict.fromkeys(changed & {*protected.paths}, tip)}
     after = replace(context, changes_adopted=context.changes_adopted + 1)
     return _write(after, Baseline(work, untracked, protected, kept, adopted, local))
+
+
+async def _without_work(
+    context: RunContext, now: Protected, old: Baseline, before: str, changed: Collection[str]
+) -> Protected:
+    """Return what is protected without files that agents have made: the user's edits of them are part of the work."""
+    known = {*old.protected.paths, *old.untracked}
+    if all(path in known or path not in changed for path in now.paths):
+        return now
+    words = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=A")
+    made = {*await context.git.names(*words, context.base, before)} - known
+    files = {path: why for path, why in now.files.items() if path not in made}
+    return replace(now, files=files, parts=tuple(part for part in now.parts if part.path not in made))
 
 
 def _write(context: RunContext, recorded: Baseline) -> Baseline:
