@@ -15,6 +15,7 @@ from tests.loop.fixtures.fake_agent import Project, make_project
 from tests.loop.fixtures.loop_commands import (
     MAKES_FILE,
     ONE_TASK,
+    TWO_TASKS,
     assert_refused,
     assert_replays,
     receipt_of,
@@ -284,6 +285,45 @@ def test_nested_repositories_are_named_and_left_alone(tmp_path: Path) -> None:
     assert "nested git repository" in reported["with"]
     assert "git cannot add it" in reported["nested/1"]
     assert (here.folder / "nested/20/.git").exists()
+
+
+def make_nested(here: Project, name: str) -> None:
+    """Make a nested repository of the user, with a commit."""
+    commit = "git -c user.name=a -c user.email=a commit -q -m nested"
+    shell(here, f"git init -q {name} && cd {name} && echo 1 > file && git add file && {commit}")
+
+
+def test_a_nested_repository_of_the_user_is_in_no_commit(tmp_path: Path) -> None:
+    here = make_project(tmp_path, TWO_TASKS, MAKES_FILE)
+    make_nested(here, "mine")
+    here.git("init", "-q", "empty")
+    run_plan(here, 3, "--max-iterations", "1")
+    assert committed(here) == ["one"]
+    make_nested(here, "later")
+    done = here.bridle("resume", "--max-iterations", "9", "--json")
+    assert "you added later: left alone" in done.stderr
+    assert "reported" not in receipt_of(done, 0)["tasks"][1]
+    assert committed(here) == ["two"]
+    assert here.git("status", "--porcelain").splitlines() == ["?? empty/", "?? later/", "?? mine/"]
+    assert_replays(here)
+
+
+def test_a_submodule_that_the_user_moved_is_in_no_commit(tmp_path: Path) -> None:
+    here = make_project(tmp_path, TWO_TASKS, MAKES_FILE)
+    make_nested(here, "sub")
+    (here.folder / ".gitmodules").write_text('[submodule "sub"]\n\tpath = sub\n\turl = ./sub\n')
+    here.git("add", ".gitmodules", "sub")
+    here.git("commit", "-q", "-m", "a submodule")
+    shell(here, "cd sub && git -c user.name=a -c user.email=a commit -q --allow-empty -m moved && echo 2 > file")
+    here.git("add", "sub")
+    before = here.git("status", "--porcelain")
+    for command, code in (("run", 3), ("resume", 0)):
+        limit = "1" if command == "run" else "9"
+        words = ("PLAN.md", "--allow-dirty") if command == "run" else ()
+        receipt_of(here.bridle(command, *words, "--json", "--max-iterations", limit), code)
+        assert committed(here) == ["one" if command == "run" else "two"]
+        assert here.git("status", "--porcelain") == before
+    assert_replays(here)
 
 
 def test_a_large_untracked_file_is_kept_and_not_committed(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_a_file_that_an_agent_has_made_is_not_protected_after_an_edit_of_the_use
     here.write({"made.sh": "exit 1\n"})
     here.git("add", "made.sh")
     before = here.git("write-tree").strip()
-    here.write({name: "exit 0 # user\n" for name in ("made.sh", "base.sh", "mine.sh")})
+    here.write(dict.fromkeys(("made.sh", "base.sh", "mine.sh"), "exit 0 # user\n"))
     tip = here.git("rev-parse", "HEAD").strip()
     changed = ["base.sh", "made.sh", "mine.sh"]
     adopted = asyncio.run(baseline.adopt(here.context, changed, ["mine.sh"], tip, before=before, with_new_marks=True))

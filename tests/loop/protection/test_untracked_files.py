@@ -89,3 +89,22 @@ def test_thousands_of_deleted_files_are_reported_briefly(tmp_path: Path) -> None
     assert len(result["undone"]) == untracked_files.SHOWN + 1
     assert result["undone"][-1]["path"] == "280 more of your files"
     assert len(list((here.folder / "data").iterdir())) == 300
+
+
+@pytest.mark.parametrize("is_deleted", [True, False])
+def test_a_nested_repository_is_only_reported(tmp_path: Path, *, is_deleted: bool) -> None:
+    here = make_repository(tmp_path / "r", {"app.py": "1"})
+    here.git("init", "-q", "mine")
+    here.git("-C", "mine", "commit", "-q", "--allow-empty", "-m", "1")
+    assert here.start().untracked == ("mine",)
+    asyncio.run(snapshot.take(here.context.git, name="before"))
+    if is_deleted:
+        shutil.rmtree(here.folder / "mine")
+    else:
+        here.git("-C", "mine", "commit", "-q", "--allow-empty", "-m", "2")
+    asyncio.run(snapshot.take(here.context.git, name="before-after"))
+    result = here.protect(snapshot="before")
+    assert (result["undone"], result["changed"], result["outside"]) == ([], False, ["mine"])
+    [report] = result["reported"]
+    assert ("deleted" if is_deleted else "changed") in report["what"]
+    assert (here.folder / "mine").exists() is not is_deleted

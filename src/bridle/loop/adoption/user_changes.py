@@ -274,6 +274,8 @@ async def _new_untracked(context: RunContext, state: _State) -> list[str]:
     words = ("ls-tree", "-r", "-z", "--name-only", "--full-tree", state.before)
     known = set(await context.git.names(*words)) - set(state.untracked) if others else set()
     known.update(output_names.read(context.run_folder))
+    # A repository without a commit is in no tree.
+    known.update(name for name in context.git.left_out if (context.folder / name).is_dir())
     return [name for name in others if name not in known]
 
 

@@ -19,7 +19,7 @@ from bridle.loop.protection.file_states import Entry
 from bridle.loop.protection.newly_ignored import changed_ignored_files, newly_ignored_files
 from bridle.loop.protection.repairs import ExpectedFile, Repair, apply, repairs
 from bridle.loop.protection.suites.read_suite import may_hold_tests
-from bridle.loop.protection.tree_changes import Change, changes_since, texts_of
+from bridle.loop.protection.tree_changes import REPOSITORY, Change, changes_since, texts_of
 from bridle.loop.protection.untracked_files import LostFiles
 from bridle.loop.protection.weakened_tests import find_weakened
 from bridle.loop.text.path_patterns import matches
@@ -32,7 +32,6 @@ UNDONE_FOLDER = "bridle-undone"
 TEST_FILES = 500
 # Files that no commit contains: enough to see which ones a check needs.
 SHOWN_NAMES = 20
-REPOSITORY = "160000"
 # The most files that are reported singly.
 SHOWN = 20
 # A line of `git status` about a submodule with changed (M) or new (U) files in it.
@@ -86,6 +85,8 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
 async def _outside(context: RunContext, found: LostFiles | None, before: str, *, with_ignored: bool) -> list[str]:
     """Return the files of no commit that were changed during an iteration: the user's untracked and ignored ones."""
     untracked = list(found.changed) if found is not None else []
+    if with_ignored and found is not None:
+        untracked += [report.path for report in found.repositories]
     first = await snapshot.find(context.git, before) if before and with_ignored else None
     if first is None:
         return untracked

@@ -26,6 +26,7 @@ from bridle.loop.protection.file_states import Entry
 from bridle.loop.protection.find import find_definitions
 from bridle.loop.protection.findings import RepositoryFiles
 from bridle.loop.protection.protected_parts import Protected
+from bridle.loop.protection.tree_changes import changes_since
 from bridle.loop.settings.bridle_toml import FILE_NAME
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy import output_names
@@ -56,14 +57,14 @@ class Baseline:
     work: str
     """The tree of everything but the user's untracked files, and with the committed versions of `local`."""
     untracked: tuple[str, ...]
-    """The user's untracked files, which are left alone."""
+    """The user's untracked files and nested repositories, which are left alone."""
     protected: Protected
     kept: Mapping[str, Entry]
     """Each protected file that existed."""
     adopted: Mapping[str, str] = field(default_factory=dict)
     """Each file that the user changed since the run began, with the run's newest commit at that time."""
     local: Mapping[str, str] = field(default_factory=dict)
-    """Files marked skip-worktree or assume-unchanged with changes of the user, which no commit contains.
+    """Files marked skip-worktree or assume-unchanged, and submodules, with changes of the user in no commit.
 
     Each with a commit that has the version without these changes."""
     digest: str = field(default="", compare=False)
@@ -87,7 +88,7 @@ async def record(context: RunContext) -> Baseline:
     names = sorted({*listed, *_in_our_folder(context.folder)})
     protected = find_protected(context, names)
     kept = await _keep(context, protected.paths)
-    local = dict.fromkeys(await local_changes(context), context.base)
+    local = dict.fromkeys([*await local_changes(context), *await _moved_submodules(context)], context.base)
     work = await _without_local(context, await _tree_without(context, untracked), local)
     return _write(context, Baseline(work, untracked, protected, kept, local=local))
 
@@ -104,10 +105,19 @@ async def local_changes(context: RunContext) -> list[str]:
     return sorted(hidden.intersection(changed))
 
 
+async def _moved_submodules(context: RunContext) -> list[str]:
+    """Return the submodules with another commit than HEAD's, which cannot be put aside as files are."""
+    if not context.settings.allow_dirty or not os.path.lexists(context.folder / ".gitmodules"):
+        return []
+    tree = await tree_of_all(context.git, as_committed=True)
+    found = await changes_since(context, await context.git.tree_of(context.base), tree, leave=())
+    return [change.path for change in found if change.is_repository and not change.is_new]
+
+
 async def untracked_files(context: RunContext) -> list[str]:
-    """Return the files that git neither tracks nor ignores, without nested repositories."""
+    """Return the files and nested repositories that git neither tracks nor ignores."""
     others = await context.git.names("ls-files", "-z", "--others", "--exclude-standard")
-    return [name for name in others if not name.endswith("/")]
+    return [name.removesuffix("/") for name in others]
 
 
 async def adopt(
@@ -141,6 +151,7 @@ async def adopt(
     kept = {path: entry for path, entry in old.kept.items() if path not in changed}
     kept |= await _keep(context, [path for path in protected.paths if path in changed], others=kept)
     local = {name: tip for name in await local_changes(context) if with_new_marks or name in old.local}
+    local |= {name: tip for name in old.local if (context.folder / name).is_dir()}  # submodules
     work = await _without_local(context, await _tree_without(context, untracked), local)
     work = await overlay(context.git, old.work, work, changed)
     adopted = {**old.adopted, **dict.fromkeys(changed & {*protected.paths}, tip)}

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from bridle.loop.working_copy.run_context import RunContext
 
+# Git's mode of a submodule or nested repository.
+REPOSITORY = "160000"
 # A longer file is generated and has no tests.
 FILE_BYTES = 1024 * 1024
 # The most bytes that one git process prints.
@@ -21,6 +23,12 @@ class Change:
     mode: str
     before: str
     after: str
+    old_mode: str = ""
+
+    @property
+    def is_repository(self) -> bool:
+        """Whether it is or was the commit of a nested repository."""
+        return REPOSITORY in (self.mode, self.old_mode)
 
     @property
     def is_gone(self) -> bool:
@@ -41,7 +49,7 @@ async def changes_since(context: RunContext, before: str, after: str, *, leave: 
     fields = await context.git.names(*words, before, after)
     skipped = frozenset(leave)
     return [
-        Change(path, facts.split()[1], facts.split()[2], facts.split()[3])
+        Change(path, facts.split()[1], facts.split()[2], facts.split()[3], facts.split()[0].removeprefix(":"))
         for facts, path in zip(fields[::2], fields[1::2], strict=True)
         if path not in skipped
     ]

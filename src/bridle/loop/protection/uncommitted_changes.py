@@ -77,8 +77,8 @@ async def restore(context: RunContext) -> None:
     if not is_there or left_state.unfinished_operations(context.folder):
         context.say(f"your uncommitted changes are not restored, because the run's branch is not checked out; {where}")
         return
-    now = await _find_changes(context)
-    if now.paths:
+    now, start = await _find_changes(context), baseline.find(context)
+    if not {*now.paths} <= {*(start.local if start is not None else ())}:  # submodules stay at the user's commit
         context.say(f"your uncommitted changes are restored when the run has no unfinished work; until then {where}")
         return
     wanted = await _merge(git, saved, exact, now.head)

@@ -1,6 +1,7 @@
 """The user's untracked files: restored if an agent deleted them, reported if it changed them.
 
-No commit contains them, so nothing else could restore them.
+No commit contains them, so nothing else could restore them. Untracked nested repositories are only reported: git has no
+copy of their files.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class LostFiles:
     changed: tuple[str, ...]
     local: frozenset[str] = frozenset()
     """Those that git tracks, with changes that no commit contains."""
+    repositories: tuple[FileReport, ...] = ()
+    """Nested repositories of the user that were changed; nothing restores them."""
 
     def names(self) -> list[str]:
         """Return the deleted files, for the user."""
@@ -50,7 +53,7 @@ class LostFiles:
         return [
             FileReport(name, message.format(_LOCAL if name in self.local else _UNTRACKED, self.before.ref, name))
             for name in self.changed[:SHOWN]
-        ]
+        ] + list(self.repositories[:SHOWN])
 
 
 async def add_hidden(context: RunContext, taken: Snapshot) -> Snapshot:
@@ -84,13 +87,21 @@ async def find_lost(context: RunContext, start: Baseline, before: str, may_edit:
     changes = [change for change in await changes_since(context, first.tree, last.tree, leave=()) if change.path in own]
     grown = await find_grown(context, changes)
     changes = [change for change in changes if change.path not in grown]
-    gone = [change for change in changes if change.is_gone]
+    repositories = [change for change in changes if change.is_repository]
+    gone = [change for change in changes if change.is_gone and change not in repositories]
     _add_vanished(context, [change.path for change in gone])
     hidden = [change for change in gone if os.path.lexists(context.folder / change.path)]
     deleted = tuple(change.path for change in gone if change not in hidden)
-    changed = [change.path for change in changes if not change.is_gone and not change.is_new]
+    changed = [change.path for change in changes if not (change.is_gone or change.is_new or change.is_repository)]
     changed += [change.path for change in hidden if not _is_unchanged(context, change)]
-    return LostFiles(first, deleted, tuple(changed), frozenset(start.local)) if changes else None
+    reports = [FileReport(change.path, _describe_repository(change)) for change in repositories]
+    return LostFiles(first, deleted, tuple(changed), frozenset(start.local), tuple(reports)) if changes else None
+
+
+def _describe_repository(change: Change) -> str:
+    if change.is_gone:
+        return "your nested git repository was deleted or moved, and Bridle has no copy of it"
+    return f"your nested git repository was changed; before, it was at the commit {change.before}"
 
 
 def _is_unchanged(context: RunContext, change: Change) -> bool:
