@@ -95,6 +95,33 @@ def test_an_unfinished_file_that_the_user_edited_and_a_check_names_stays_part_of
     assert_replays(here)
 
 
+def test_an_untracked_file_that_the_task_must_write_is_named_at_the_first_failure(tmp_path: Path) -> None:
+    plan = "# One\n\n## One\nCheck: `grep -q ok one`\n"
+    here = make_project(tmp_path, plan, "open('one', 'w').write('ok\\n')")
+    (here.folder / "one").write_text("user\n")
+    (task,) = run_plan(here, 3, "--max-iterations", "1")["tasks"]
+    assert "changes of one were reverted" in task["reason"]
+    assert "move it away or delete it, then run: bridle retry" in task["reason"]
+    assert "reported" not in task, "it is as the user left it"
+    assert (here.folder / "one").read_text() == "user\n"
+    (here.folder / "one").unlink()
+    document, _ = resume(here, 0, "--max-iterations", "2")
+    assert verdicts(document) == {"One": "done"}
+    assert here.git("show", "HEAD:one") == "ok"
+    assert_replays(here)
+
+
+def test_commits_that_are_squashed_are_named_and_kept(tmp_path: Path) -> None:
+    here = make_project(tmp_path, ONE, "os.system('git commit -q --allow-empty -m mine'); open('one', 'w').close()")
+    (here.folder / "test.sh").write_text("test -f one\n")
+    done = here.bridle("run", "PLAN.md")
+    assert done.returncode == 0, done.stderr
+    (folded,) = json.loads(here.bridle("status", "--json").stdout)["tasks"][0]["folded"]
+    assert f"git log -1 {folded[:12]}" in done.stdout
+    assert here.git("for-each-ref", "--contains", folded)
+    assert here.git("log", "-1", "--format=%s", folded) == "mine"
+
+
 def test_commits_and_merges_of_the_user_stay_commits(tmp_path: Path) -> None:
     here = make_project(tmp_path, TWO_TASKS, MAKES_FILE)
     branch = run_plan(here, 3, "--max-iterations", "1")["branch"]

@@ -243,8 +243,10 @@ class WorkResult(CopyResult, frozen=True, kw_only=True):
 class ProtectResult(CopyResult, frozen=True, kw_only=True):
     """Which changes to protected files were undone, and what the user should look at."""
 
-    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"clock", "head", "outside"})
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"clock", "head", "outside", "untracked"})
 
+    untracked: tuple[str, ...] = ()
+    """The user's untracked files among those that were restored."""
     outside: tuple[str, ...] = ()
     """Files that the agent changed and no commit contains: the user's untracked ones, nested repositories, files that
     git cannot add or that were removed from it, and without other changes ignored ones."""

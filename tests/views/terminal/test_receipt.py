@@ -105,7 +105,7 @@ def test_remarks_beside_the_verdict_are_shown() -> None:
     )
     assert shown.count("restored tests/test_a.py") == 1
     assert "review tests/test_b.py: 2 tests were deleted" in shown
-    assert "squashed 2 commits made by the agent" in shown
+    assert "squashed 2 commits made while the agent worked: git log -2 1a" in shown
     assert "prompt of iteration 2 truncated: AGENTS.md (12000 of 30000 characters)" in shown
 
 

@@ -134,7 +134,7 @@ def test_commits_restored_files_and_reverted_work_are_shown() -> None:
     assert lines == [
         "      restored tests/a.py: a check names it",
         "      committed 1a2b3c4d5e",
-        "      squashed 2 commits made by the agent",
+        "      squashed 2 commits made while the agent worked: git log -2 x",
         "      commit rejected: no",
         "      reverted: it broke 'Prices'",
         "      kept as refs/bridle/snapshots/run-undone-1",

@@ -70,12 +70,16 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
         changes = await changes_since(context, last or start.work, tree, leave=start.untracked)
     left_out = [name for name in context.git.left_out if name not in start.untracked]
     reported = [*await _tests(context, changes), *await _others(context, changes), *_report_left_out(left_out)]
+    restored = [report.path for report in undone if report.path in start.kept and report.path in start.untracked]
     reported += [*missing, *(found.reports() if found is not None else ())]
+    reported = [report for report in reported if report.path not in restored]
     outside = await _outside(context, found, before, with_ignored=not changes)
+    outside = [name for name in outside if name not in restored]
     known_files.hand_over(context, args.kind)
     return ProtectResult(
         tree=tree,
         outside=(*_not_committed(context, changes), *left_out, *outside)[:SHOWN_NAMES],
+        untracked=tuple(restored[:SHOWN_NAMES]),
         changed=bool(changes),
         undone=undone,
         reported=tuple(reported),

@@ -66,7 +66,7 @@ class Verdicts:
         if checked.passed:
             await self._passed(task, work, protected, checked)
         else:
-            await self._checks_failed(task, work, checked)
+            await self._checks_failed(task, work, protected, checked)
 
     async def asked_again(self, task: TaskState, work: WorkResult) -> None:
         """Count a try: the agent asked although a policy had answered that it must decide."""
@@ -93,7 +93,9 @@ class Verdicts:
             why = f"the guard passes, but the agent changed nothing{end}{_denied(work)}"
             await self._not_done(task, why, tree=checked.tree or "")
 
-    async def _checks_failed(self, task: TaskState, work: WorkResult, checked: ChecksResult) -> None:
+    async def _checks_failed(
+        self, task: TaskState, work: WorkResult, protected: ProtectResult, checked: ChecksResult
+    ) -> None:
         """Keep the work for the next try, unless it broke the checks of another task."""
         broken = ", ".join(decisions.broken_tasks(checked.results))
         if broken:
@@ -101,6 +103,15 @@ class Verdicts:
             task.notes.append(f"Your change was reverted: it broke the checks of {broken}.{_kept(kept)}")
         task.failure = decisions.failure_text(checked.results)
         why = f"{_describe_failures(checked.results)}{_describe_end(work)}{_denied(work)}"
+        if protected.untracked:
+            names = ", ".join(protected.untracked)
+            why += (
+                f"; changes of {names} were reverted, which you had for yourself before: if this task must write it, "
+            )
+            why += "move it away or delete it, then run: bridle retry"
+            task.notes.append(
+                f"{names} belongs to the user and git does not track it: ask the user if you must change it."
+            )
         await self._not_done(task, why, tree=checked.tree or "")
 
     async def _accept(self, task: TaskState, verdict: Verdict, reason: str, *, tree: str | None = None) -> None:

@@ -138,7 +138,8 @@ async def adopt(
     old, changed = read(context), frozenset(paths)
     cached = await context.git.names("ls-files", "-z", "--cached")
     others = await context.git.names("ls-files", "-z", "--others", "--exclude-standard")
-    untracked = tuple(sorted(({*old.untracked} - {*cached}) | {*new_untracked}))
+    gone = {name for name in changed if not os.path.lexists(context.folder / name)}
+    untracked = tuple(sorted(({*old.untracked} - {*cached} - gone) | {*new_untracked}))
     now = find_protected(context, sorted({*cached, *others, *_in_our_folder(context.folder)}))
     now = await _without_work(context, now, old, before, changed)
     files = {path: why for path, why in old.protected.files.items() if path not in changed} | {

@@ -116,10 +116,16 @@ def _remarks(task: TaskReceipt) -> Iterator[str]:
     for denial in task.denials:
         yield f"tool call denied: {denial}"
     if task.folded:
-        yield f"squashed {format_count(len(task.folded), 'commit')} made by the agent"
+        yield describe_folded(task.folded)
     for cut in task.cut:
         size = f"{cut.kept} of {cut.characters} characters"
         yield f"prompt of iteration {cut.iteration} truncated: {cut.section} ({size})"
+
+
+def describe_folded(commits: Sequence[str]) -> str:
+    """Return which commits went into a task's commit, and how to see them: the newest is first, snapshots keep them."""
+    count = format_count(len(commits), "commit")
+    return f"squashed {count} made while the agent worked: git log -{len(commits)} {commits[0][:12]}"
 
 
 def _evidence(task: TaskReceipt, width: int) -> Iterator[Line]:

@@ -25,9 +25,9 @@ from bridle.loop.effect_results import (
 from bridle.loop.effects import Arguments, CheckArgs, PrepareCopyArgs, RollbackArgs, SummarizeArgs, WorkArgs, title_of
 from bridle.loop.process.receipt import Wait
 from bridle.loop.progress_events import AgentPrinted, EffectFinished, EffectStarted, Progress
-from bridle.views.format_amounts import format_count, format_duration, format_time, format_usd
+from bridle.views.format_amounts import format_duration, format_time, format_usd
 from bridle.views.terminal.escape_controls import escape_unprintable
-from bridle.views.terminal.receipt import UNKNOWN_COST
+from bridle.views.terminal.receipt import UNKNOWN_COST, describe_folded
 from bridle.views.terminal.styled_lines import Line, Segment, styled_line
 from bridle.wire.events.blocks import Text, ToolUse
 from bridle.wire.events.events import Assistant, Event
@@ -237,4 +237,4 @@ def _committed(result: CommitResult) -> Iterator[Segment]:
     elif result.commit:
         yield f"committed {result.commit[:COMMIT_CHARACTERS]}", "code"
     if result.folded:
-        yield f"squashed {format_count(len(result.folded), 'commit')} made by the agent", "dim"
+        yield describe_folded(result.folded), "dim"
