@@ -18,16 +18,17 @@ def test_a_file_or_a_link_in_place_of_a_folder_of_bridle_is_removed(tmp_path: Pa
     here = make_repository(tmp_path / "r", {"a.txt": "1\n"})
     asyncio.run(branch.prepare(PrepareArgs(), here.context))
     before = asyncio.run(snapshot.take(here.context.git, name="before"))
-    git_before, state_before = after_agent.read_metadata(here.context), git_leftovers.read_state(here.folder)
+    state_before = git_leftovers.read_state(here.folder)
     path, target = here.folder / ".ralph/state", tmp_path / "elsewhere"
     path.parent.mkdir(exist_ok=True)
-    if kind == "file":
-        path.write_text("x")
-    else:
-        path.symlink_to(target)
-    if kind == "link to a folder":
-        target.mkdir()
-    left = asyncio.run(after_agent.restore(here.context, before, git_before, state_before))
+    with after_agent.agent_at_work(here.context) as baseline:
+        if kind == "file":
+            path.write_text("x")
+        else:
+            path.symlink_to(target)
+        if kind == "link to a folder":
+            target.mkdir()
+        left = asyncio.run(after_agent.restore(here.context, before, baseline, state_before))
     assert (left.fault, [report.path for report in left.changes]) == (None, [".ralph/state"])
     assert not path.is_symlink()
     assert not path.exists()

@@ -118,3 +118,63 @@ def test_without_changes_nothing_is_reported(tmp_path: Path) -> None:
 
 def test_a_folder_outside_a_repository_has_no_metadata(tmp_path: Path) -> None:
     assert git_metadata.read_metadata(tmp_path) == git_metadata.GitMetadata(None, {}, {})
+
+
+# The second worker starts once the first agent has changed the settings; the first agent waits for the second one, and
+# the second one until the settings are restored after the first.
+CHANGED = "grep -q /evil ../../../.git/config || [ $n -ge 6000 ]"
+SECOND_STARTS_LATER = f"n=0; case $PWD in *-2) until {CHANGED}; do n=$((n+1)); sleep 0.01; done;; esac"
+CHANGES_SETTINGS = """
+def wait(holds):
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline, "it does not happen"
+        time.sleep(0.01)
+
+started = os.path.join(os.path.dirname(calls), "two-started")
+if task == "One":
+    os.system("git config core.hooksPath /evil")
+    wait(lambda: os.path.exists(started))
+else:
+    open(started, "w").close()
+    wait(lambda: "/evil" not in open("../../../.git/config").read())
+"""
+
+
+def test_what_an_agent_changes_is_not_the_baseline_of_an_agent_that_starts_meanwhile(tmp_path: Path) -> None:
+    plan = f"# P\n\nSetup: `{SECOND_STARTS_LATER}`\n\n## One\nCheck: `test -f one`\n\n## Two\nCheck: `test -f two`\n"
+    here = make_project(tmp_path, plan, f"{CHANGES_SETTINGS}\n{MAKES_FILE}")
+    config = here.folder / ".git/config"
+    before = config.read_bytes()
+    document = run_plan(here, 0, "--parallel", "2")
+    assert config.read_bytes() == before
+    assert "restored" in reports(document)[".git/config"]
+    assert ".git/config" not in reports(document, 1)
+
+
+def test_agents_at_work_at_the_same_time_share_files_and_refs(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r")
+    git(repo.folder, "branch", "other")
+    start = git(repo.folder, "rev-parse", "other").strip()
+    config = (repo.folder / ".git/config").read_bytes()
+    with git_metadata.agent_at_work(repo.folder) as one:
+        git(repo.folder, "config", "core.hooksPath", "/evil")
+        git(
+            repo.folder,
+            "update-ref",
+            "refs/heads/other",
+            git(repo.folder, "commit-tree", "-m", "x", "HEAD^{tree}").strip(),
+        )
+        git(repo.folder, "branch", "new")
+        with git_metadata.agent_at_work(repo.folder) as two:
+            for baseline, names in ((one, ["new", "other"]), (two, [])):
+                now = git_metadata.read_metadata(repo.folder)
+                git_metadata.restore_files(baseline.metadata, now)
+                told = asyncio.run(git_metadata.restore_refs(repo, baseline.metadata, now, "other"))
+                baseline.accept_refs(now, git_metadata.read_metadata(repo.folder))
+                assert [report.path for report in told] == names
+                assert git(repo.folder, "rev-parse", "other").strip() == start
+                assert (repo.folder / ".git/config").read_bytes() == config
+    with git_metadata.agent_at_work(repo.folder) as later:
+        assert later.metadata == git_metadata.read_metadata(repo.folder)
+        assert "refs/heads/new" in later.metadata.refs

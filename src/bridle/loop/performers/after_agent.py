@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from bridle.errors import DiskError, GitError
 from bridle.loop.effect_results import FileReport
 from bridle.loop.performers import branch
 from bridle.loop.protection import git_metadata, untracked_files
-from bridle.loop.protection.git_metadata import GitMetadata
+from bridle.loop.protection.git_metadata import Baseline
 from bridle.loop.protection.repairs import OUR_FOLDERS
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.run_context import RunContext
@@ -35,15 +37,13 @@ class LeftByAgent:
     """Why git cannot be used any more."""
 
 
-async def restore(
-    context: RunContext, before: Snapshot, git_before: GitMetadata, state_before: GitState
-) -> LeftByAgent:
+async def restore(context: RunContext, before: Snapshot, baseline: Baseline, state_before: GitState) -> LeftByAgent:
     """Restore git after an agent and take a snapshot of its work.
 
     A failure is part of the result: the agent has been paid, and another one would cost as much and fail too.
     """
     try:
-        left = await _restore_git(context, before, git_before, state_before)
+        left = await _restore_git(context, before, baseline, state_before)
         after = await snapshot.take(context.git, name=f"{before.name}-after", why="after an iteration", since=before)
         after = await untracked_files.add_hidden(context, after) if after.name != before.name else after
     except (GitError, DiskError, OSError) as error:
@@ -54,7 +54,7 @@ async def restore(
 
 
 async def _restore_git(
-    context: RunContext, before: Snapshot, git_before: GitMetadata, state_before: GitState
+    context: RunContext, before: Snapshot, baseline: Baseline, state_before: GitState
 ) -> LeftByAgent:
     """Restore git's own files, the branch and the refs after an agent; its changes to the tree stay."""
     for name in await stale_git_locks.clear(context.folder):
@@ -67,11 +67,12 @@ async def _restore_git(
             f"the agent deleted .git in {context.folder}",
             remedy=f"Restore it from a backup, then run: bridle resume {context.run}. The agent's log has the command.",
         )
-    changes += [*_describe_leftovers(leftovers), *git_metadata.restore_files(git_before, git_after)]
+    changes += [*_describe_leftovers(leftovers), *git_metadata.restore_files(baseline.metadata, git_after)]
     has_left = await branch.keep_branch(context, head=before.head)
-    if has_left or git_after.refs != git_before.refs:
+    if has_left or git_after.refs != baseline.metadata.refs:
         git_after = git_metadata.read_metadata(context.folder, context.progress_folder)
-        changes += await git_metadata.restore_refs(context.git, git_before, git_after, context.came_from)
+        changes += await git_metadata.restore_refs(context.git, baseline.metadata, git_after, context.came_from)
+        baseline.accept_refs(git_after, git_metadata.read_metadata(context.folder, context.progress_folder))
     return LeftByAgent(None, tuple(changes), has_left, leftovers.conflicts[:SHOWN_FILES])
 
 
@@ -110,12 +111,13 @@ def _restore_folders(context: RunContext) -> list[FileReport]:
     return reports
 
 
-def read_metadata(context: RunContext) -> GitMetadata:
-    """Read git's own files before an agent starts."""
-    before = git_metadata.read_metadata(context.folder, context.progress_folder)
-    if before.folder is None:
-        raise GitError(
-            f"{context.folder} is not a git repository any more",
-            remedy=f"Restore its .git folder, then run: bridle resume {context.run}",
-        )
-    return before
+@contextmanager
+def agent_at_work(context: RunContext) -> Iterator[Baseline]:
+    """Read git's own files before an agent starts, and yield those to which they are restored after it."""
+    with git_metadata.agent_at_work(context.folder, context.progress_folder) as baseline:
+        if baseline.metadata.folder is None:
+            raise GitError(
+                f"{context.folder} is not a git repository any more",
+                remedy=f"Restore its .git folder, then run: bridle resume {context.run}",
+            )
+        yield baseline

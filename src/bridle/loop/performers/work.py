@@ -50,19 +50,20 @@ DENIALS = 20
 
 async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader, time: DriverTime) -> WorkResult:
     """Run one agent on a task; every way in which it can end is a result."""
-    is_known, git_before = known_files.take_over(context, args.kind), after_agent.read_metadata(context)
-    before = await _snapshot(context, args, is_known=is_known)
-    state_before = git_leftovers.read_state(context.folder)
-    received = messages.since(args.after)
-    prompt = _prompt(context.plan.task(args.task), args, context, (*args.hints, *received.hints))
-    prompt_path = _save_prompt(context, args, prompt.text)
-    shared_budget.name_limits(context, messages)
-    request = replace(_request(prompt.text, args, context), driver=time.driver, driver_seconds=time.seconds)
-    # The program and who pays are announced once, before the first iteration.
-    finished = await run_agent(
-        request, context, is_announced=False, on_event=lambda event: context.watch(AgentPrinted(args.task, event))
-    )
-    left = await after_agent.restore(context, before, git_before, state_before)
+    is_known = known_files.take_over(context, args.kind)
+    with after_agent.agent_at_work(context) as git_baseline:
+        before = await _snapshot(context, args, is_known=is_known)
+        state_before = git_leftovers.read_state(context.folder)
+        received = messages.since(args.after)
+        prompt = _prompt(context.plan.task(args.task), args, context, (*args.hints, *received.hints))
+        prompt_path = _save_prompt(context, args, prompt.text)
+        shared_budget.name_limits(context, messages)
+        request = replace(_request(prompt.text, args, context), driver=time.driver, driver_seconds=time.seconds)
+        # The program and who pays are announced once, before the first iteration.
+        finished = await run_agent(
+            request, context, is_announced=False, on_event=lambda event: context.watch(AgentPrinted(args.task, event))
+        )
+        left = await after_agent.restore(context, before, git_baseline, state_before)
     answer = _answer(finished)
     ending = classify_ending(
         finished, agent=request.agent, question=answer.question, now=clock.now(), local=clock.local_zone()

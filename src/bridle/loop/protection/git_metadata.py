@@ -4,6 +4,9 @@ No commit contains these, so an agent's changes would remain unseen. Hooks and s
 uses git, and ignore rules hide from the commit what checks see: all of them are restored. Branches belong to the user,
 who may use them during the run: deleted ones are restored, and so is the branch that the run started from, unless it is
 checked out; other changes are only reported.
+
+Agents that work at the same time share one baseline, read before the first of them: what one of them changes is never
+the baseline of another.
 """
 
 from __future__ import annotations
@@ -11,7 +14,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bridle.errors import DiskError
@@ -46,6 +50,45 @@ class GitMetadata:
     files: Mapping[str, tuple[int, bytes]]
     """Settings, ignore rules and hooks: the mode and the bytes of each."""
     refs: Mapping[str, str]
+
+
+class Baseline:
+    """The metadata before the agents that work in a repository now."""
+
+    def __init__(self, metadata: GitMetadata) -> None:
+        self.metadata = metadata
+        self.agents = 0
+
+    def accept_refs(self, judged: GitMetadata, now: GitMetadata) -> None:
+        """Take over the changes of refs that were judged: each has been restored or reported."""
+        refs = dict(self.metadata.refs)
+        for name in {*refs, *judged.refs}:
+            if refs.get(name) != judged.refs.get(name):
+                refs.pop(name, None)
+                refs |= {name: now.refs[name]} if name in now.refs else {}
+        self.metadata = replace(self.metadata, refs=refs)
+
+
+# By the common git folder.
+_baselines: dict[Path, Baseline] = {}
+
+
+@contextmanager
+def agent_at_work(folder: Path, repository: Path | None = None) -> Iterator[Baseline]:
+    """Yield the baseline of an agent: that of the agents that are at work already, or the current metadata."""
+    current = read_metadata(folder, repository)
+    if current.folder is None:
+        yield Baseline(current)
+        return
+    place = current.folder.resolve()
+    baseline = _baselines.setdefault(place, Baseline(current))
+    baseline.agents += 1
+    try:
+        yield baseline
+    finally:
+        baseline.agents -= 1
+        if baseline.agents == 0:
+            del _baselines[place]
 
 
 def read_metadata(folder: Path, repository: Path | None = None) -> GitMetadata:
