@@ -75,7 +75,7 @@ _baselines: dict[Path, Baseline] = {}
 
 @contextmanager
 def agent_at_work(folder: Path, repository: Path | None = None) -> Iterator[Baseline]:
-    """Yield the baseline of an agent: that of the agents that are at work already, or the current metadata."""
+    """Yield the baseline of an agent: that of the agents that are running already, or the current metadata."""
     current = read_metadata(folder, repository)
     if current.folder is None:
         yield Baseline(current)
