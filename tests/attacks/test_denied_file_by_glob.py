@@ -15,21 +15,21 @@ from tests.attacks.fixtures.agent_calls import SECRET, AgentCalls
 
 
 @pytest.mark.parametrize(
-    "word", [".e*", ".[e]nv", ".en?", './.e"n"v', ".e\\nv", "'.env'", '"$PWD"/.env', "~/../work/.env"]
+    "word", [".e*", ".[e]nv", ".en?", './.e"n"v', ".e\\nv", "'.env'", '"$PWD"/.env', "~/../project/.env"]
 )
 @pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
 def test_a_pattern_does_not_show_a_denied_file(tmp_path: Path, word: str, mode: str) -> None:
-    (tmp_path / "work").mkdir()
+    (tmp_path / "project").mkdir()
     (tmp_path / "home").mkdir()
-    (tmp_path / "work" / ".env").write_text(SECRET)
-    agent = AgentCalls(tmp_path / "work", "Bash(cat *)", mode=mode, deny=("Read(.env)",))
+    (tmp_path / "project" / ".env").write_text(SECRET)
+    agent = AgentCalls(tmp_path / "project", "Bash(cat *)", mode=mode, deny=("Read(.env)",))
     assert SECRET not in agent.bash(f"cat {word}")
 
 
 @pytest.mark.parametrize("command", ["cat .{env,x}", "F=env; cat .$F", "cat $(printf .e)nv"])
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "dontAsk", "plan"])
 def test_a_computed_name_needs_approval(tmp_path: Path, command: str, mode: str) -> None:
-    (tmp_path / "work").mkdir()
-    (tmp_path / "work" / ".env").write_text(SECRET)
-    agent = AgentCalls(tmp_path / "work", "Bash(cat *)", mode=mode, deny=("Read(.env)",))
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / ".env").write_text(SECRET)
+    agent = AgentCalls(tmp_path / "project", "Bash(cat *)", mode=mode, deny=("Read(.env)",))
     assert agent.refused("Bash", command=command)

@@ -102,14 +102,7 @@ def has_loose_object(top: Path, name: str) -> bool:
 
 def read_commit(top: Path, commit: str) -> tuple[str, tuple[str, ...]]:
     """Return the tree and the parents of a commit that is a loose object, as new ones are."""
-    if not _WHOLE_ID.fullmatch(commit):
-        raise NeedsGit
-    _, shared = git_folders(top)
-    data = _read(f"{shared}/objects/{commit[:2]}/{commit[2:]}", _OBJECT_LIMIT_BYTES)
-    try:
-        match = _COMMIT.match(zlib.decompressobj().decompress(data, _HEAD_BYTES))
-    except zlib.error as error:
-        raise NeedsGit from error
+    match = _COMMIT.match(_loose_commit(top, commit))
     if match is None:
         raise NeedsGit
     return match[1].decode("ascii"), tuple(match[2].decode("ascii").split()[1::2])
@@ -117,16 +110,24 @@ def read_commit(top: Path, commit: str) -> tuple[str, tuple[str, ...]]:
 
 def author_of(top: Path, commit: str) -> str:
     """Return name, address and time of the author of a commit that is a loose object."""
+    match = _AUTHOR.search(_loose_commit(top, commit))
+    if match is None or match[2]:  # in another encoding
+        raise NeedsGit
+    try:
+        return match[1].decode("utf-8")
+    except ValueError as error:
+        raise NeedsGit from error
+
+
+def _loose_commit(top: Path, commit: str) -> bytes:
+    """Return the beginning of a commit that is a loose object."""
     if not _WHOLE_ID.fullmatch(commit):
         raise NeedsGit
     _, shared = git_folders(top)
     data = _read(f"{shared}/objects/{commit[:2]}/{commit[2:]}", _OBJECT_LIMIT_BYTES)
     try:
-        match = _AUTHOR.search(zlib.decompressobj().decompress(data, _HEAD_BYTES))
-        if match is None or match[2]:  # in another encoding
-            raise NeedsGit
-        return match[1].decode("utf-8")
-    except (zlib.error, ValueError) as error:
+        return zlib.decompressobj().decompress(data, _HEAD_BYTES)
+    except zlib.error as error:
         raise NeedsGit from error
 
 

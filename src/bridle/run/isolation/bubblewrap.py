@@ -37,7 +37,7 @@ class Probe:
 
     program: str | None
     failure: str | None
-    """What it printed, or that there is none; None where it works."""
+    """What it printed, or that it is not installed; None if it works."""
 
 
 def find_program(environment: Mapping[str, str]) -> str | None:
