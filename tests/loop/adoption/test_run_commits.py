@@ -29,6 +29,31 @@ def test_a_commit_of_another_run_with_the_same_task_is_not_taken_for_the_rewritt
     assert asyncio.run(run_commits.locate(here.context, done, known=known, tip=tip)) == ({"T": rewritten}, [])
 
 
+def test_a_commit_with_a_new_message_is_found_beside_others_of_the_same_second(tmp_path: Path) -> None:
+    """The user commits on another branch and on the run's in the second of the task's commit, and merges."""
+    here = make_repository(tmp_path / "r", {"a.txt": "1\n"})
+    here.git("config", "user.name", "user")
+    date = "--date=2026-01-01T00:00:00Z"
+
+    def commit(name: str, *words: str) -> str:
+        here.write({name: " ".join(words)})
+        here.git("add", name)
+        here.git("commit", "-q", date, "-m", f"user: {name}", *words)
+        return here.git("rev-parse", "HEAD").strip()
+
+    commit("before.txt")
+    known = commit("a.txt")
+    done = receipt(here, T=known)
+    rewritten = commit("a.txt", "--amend")
+    here.git("checkout", "-q", "-b", "other", f"{known}^")
+    other = commit("other.txt")
+    for ours, theirs in ((rewritten, other), (other, rewritten)):
+        here.git("checkout", "-q", ours)
+        here.git("merge", "-q", "--no-edit", theirs)
+        tip = here.git("rev-parse", "HEAD").strip()
+        assert asyncio.run(run_commits.locate(here.context, done, known=known, tip=tip)) == ({"T": rewritten}, [])
+
+
 def test_a_run_goes_back_to_the_newest_commit_that_is_complete(tmp_path: Path) -> None:
     here = make_repository(tmp_path / "r", {"a.txt": "1\n"})
     commits = []

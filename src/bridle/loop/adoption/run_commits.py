@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Collection, Sequence
 
 from bridle.errors import UsageError
@@ -77,21 +76,43 @@ async def locate(context: RunContext, receipt: Receipt, *, known: str, tip: str)
     by_title = {info.trailers.get(TASK): info.commit for info in listed if info.trailers.get(RUN) == context.run}
     commits = {title: found for title in lost if (found := by_title.get(_masked(context, title))) is not None}
     authors = {title: await _author(git, commit) for title, commit in lost.items() if title not in commits}
-    by_author = await _by_author(context, tip, without=by_title.values()) if authors else {}
+    of_runs = {info.commit for info in listed if RUN in info.trailers}
+    by_author = await _by_author(context, known, tip, without=of_runs) if authors else {}
     for title, author in authors.items():
-        if (same := by_author.get(author)) is not None and list(authors.values()).count(author) == 1:
-            commits[title] = same
+        same = by_author.get(author, []) if list(authors.values()).count(author) == 1 else []
+        if (rewritten := await _rewritten(git, lost[title], same)) is not None:
+            commits[title] = rewritten
         elif (squashed := await _with_same_files(context, lost[title], known, tip)) is not None:
             commits[title] = squashed
     return commits, [title for title in lost if title not in commits]
 
 
-async def _by_author(context: RunContext, tip: str, without: Collection[str]) -> dict[str, str]:
-    """Return the run's other commits by author and time; those with the same ones are left out."""
-    text = await context.git.text("log", f"--format=%H {_AUTHOR}", "--date=raw", f"{context.base}..{tip}")
-    authors = [line.partition(" ")[::2] for line in text.splitlines()]
-    counts = Counter(author for _commit, author in authors)
-    return {author: commit for commit, author in authors if counts[author] == 1 and commit not in without}
+async def _by_author(context: RunContext, known: str, tip: str, without: Collection[str]) -> dict[str, list[str]]:
+    """Return the commits that are new on the branch by author and time."""
+    words = [f"{context.base}..{tip}"]
+    if await context.git.object(f"{known}^{{commit}}") is not None:
+        words.append(f"^{known}")
+    text = await context.git.text("log", f"--format=%H {_AUTHOR}", "--date=raw", *words)
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        commit, _space, author = line.partition(" ")
+        if commit not in without:
+            found.setdefault(author, []).append(commit)
+    return found
+
+
+async def _rewritten(git: Git, commit: str, same: Sequence[str]) -> str | None:
+    """Return which of the commits of the same author and time is a commit with a new message.
+
+    Of several, of which the user made one in the same second, it is the only one that changes all of its files.
+    """
+    if len(same) <= 1:
+        return same[0] if same else None
+    if await git.object(f"{commit}^") is None:
+        return None
+    changed = set(await snapshot.changes(git, f"{commit}^", commit))
+    found = [name for name in same if changed <= set(await snapshot.changes(git, f"{name}^", name))]
+    return found[0] if len(found) == 1 else None
 
 
 async def _author(git: Git, commit: str) -> str:
