@@ -3,6 +3,7 @@
     Error
     ├── UserError            the input of a user or a calling program is wrong
     │   ├── UsageError       a flag, an argument, an id, a setting
+    │   │   ├── InsideAgent          an agent or a check called a command that steers a run
     │   │   ├── HookTypeMissing      --hook-type is missing
     │   │   ├── HookTypeUnknown      not a hook that Bridle handles
     │   │   └── HarnessUnsupported   not a host that Bridle supports
@@ -77,6 +78,12 @@ class UsageError(UserError):
     """A flag, an argument, an id or a setting is wrong."""
 
     code = "USAGE"
+
+
+class InsideAgent(UsageError):
+    """An agent or a check called a command that steers a run."""
+
+    code = "INSIDE_AGENT"
 
 
 class HookTypeMissing(UsageError):

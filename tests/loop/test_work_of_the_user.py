@@ -12,6 +12,8 @@ import pytest
 
 from bridle.engine.drive.driver_lock import LOCK_FILE
 from bridle.ground.lock import FileLock
+from bridle.journal.stores.file_store import FileStore
+from bridle.loop import user_messages
 from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
 from tests.loop.fixtures.loop_commands import (
     MAKES_FILE,
@@ -295,7 +297,7 @@ def test_a_second_driver_takes_nothing_of_a_running_agent_for_the_users(
     here = make_project(tmp_path, ONE, agent, **{"test.sh": "test -f one\n"})
     with in_background(here, "run", "PLAN.md", "--json", *words) as child:
         wait_until((here.agent_folder / "working").exists)
-        second = here.bridle("resume")
+        second = here.bridle("resume", "--max-cost", "99")
         assert refusal in second.stderr
         assert "you added" not in second.stderr
         (here.agent_folder / "go").touch()
@@ -303,6 +305,10 @@ def test_a_second_driver_takes_nothing_of_a_running_agent_for_the_users(
         document = json.loads(child.stdout.read())
     assert verdicts(document) == {"One": "done"}
     assert not document.get("found")
+    assert document["limits"]["max_cost_usd"] == 20, "a refused command changes nothing"
+    assert here.bridle("resume", "--max-cost", "99").returncode == 0
+    notes = FileStore(run_folder(here)).state().notes
+    assert not [entry for entry in notes if entry.type == user_messages.LIMITS], "nor does one for a finished run"
     committed = here.git("show", "--format=", "--name-only", document["branch"]).split()
     assert sorted(committed) == ["half", "one"]
     assert_replays(here)

@@ -24,6 +24,11 @@ def new_id() -> str:
     return ulid_now()
 
 
+# The beginning of the tokens of children that act for the user and may steer runs: native hooks, and commands of a
+# `bridle-agent` that the user started. All other tokens are those of agents and checks.
+USER_PREFIX = "user-"
+
+
 def new_token() -> str:
     """Return a random secret of 32 hexadecimal digits."""
     return os.urandom(16).hex()  # what `secrets` does, without its imports

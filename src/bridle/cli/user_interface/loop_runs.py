@@ -14,6 +14,7 @@ from bridle.cli.user_interface import notify
 from bridle.cli.user_interface.print_receipt import print_receipt
 from bridle.cli.user_interface.run_display import display_for
 from bridle.cli.user_interface.terminal import say, until_signalled
+from bridle.engine.drive.wait_for_driver import check_no_driver
 from bridle.engine.iterate.iteration_report import COMPLETED
 from bridle.errors import AgentError, Error
 from bridle.ground.home import bridle_home
@@ -100,6 +101,17 @@ def _tick(plan: Path, receipt: Receipt) -> None:
         tick(plan, [task.title for task in receipt.tasks if task.verdict in VERIFIED])
     except Error as error:
         say(f"the plan was not ticked: {error.message}. {error.remedy or ''}".rstrip())
+
+
+async def check_resumable(run: Path) -> None:
+    """Raise where the run cannot be driven now, for commands that record something and then drive it."""
+    store = FileStore(run)
+    inputs = read_inputs(store)
+    if store.position().end != COMPLETED:
+        check_place(inputs, run)
+        if not inputs.settings.uses_worktrees:
+            check_unlocked(Path(inputs.repository))
+        await check_no_driver(run)
 
 
 async def drive_to_receipt(

@@ -131,7 +131,14 @@ class Driver:
         self._store = open_store()
         self._clock = SteadyClock()
         # A separate store, since it is used on another thread.
-        self._engine = Engine(open_store(), folder, hooks, attempt_of=self._attempt_of, now=lambda: self._clock.now())
+        self._engine = Engine(
+            open_store(),
+            folder,
+            hooks,
+            attempt_of=self._attempt_of,
+            now=lambda: self._clock.now(),
+            foreign_results=lambda state: self._effects.foreign_results(state),
+        )
         self._worktrees = AgentWorktrees(hooks.repository, environment, self._say)
         standard: dict[str, Performer] = dict.fromkeys(AGENT_KINDS, AgentPerformer(options.agents, self._worktrees))
         standard |= dict.fromkeys(COMMAND_KINDS, CommandPerformer())
@@ -161,6 +168,7 @@ class Driver:
             lock.hold_until_agents_end()
             state = self._open_store().state()  # of a separate store, which is not kept
             self._attempts = effect_attempts.read(state)
+            self._effects.accept_results(state)
             self._clock = SteadyClock(not_before=_last_sleep_request(state))
             if lock.predecessor is not None:
                 self._say(f"the last driver of this run (process {lock.predecessor.pid}) was killed; continuing")
@@ -212,7 +220,7 @@ class Driver:
         except Error:
             await self._effects.drain()
             raise
-        for warning in report.warnings:
+        for warning in (*self._effects.refused, *report.warnings):
             self._say_once(warning)
         self._recorded_starts &= _ids(report)
         await self._effects.cancel_except(_ids(report))

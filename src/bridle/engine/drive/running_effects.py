@@ -17,7 +17,9 @@ from bridle.ground import clock
 from bridle.ground.json_fields import JsonFields
 from bridle.ground.threads import in_thread, wait_uncancelled
 from bridle.journal.format.documents import clean_posted
-from bridle.journal.format.entries import Entry, Posted
+from bridle.journal.format.entries import DRIVER_PREFIX, RESULT_REFUSED, Effect, Entry, Posted
+from bridle.journal.format.refusals import refused_result
+from bridle.journal.format.state import State
 from bridle.journal.stores.store import Store
 from bridle.wire.mask import Mask
 
@@ -42,6 +44,12 @@ class RunningEffects:
     ) -> None:
         self.performed = 0
         """How many effects were resolved."""
+        self.resolved: set[str] = set()
+        """The effects whose results this driver wrote."""
+        self.refused: list[str] = []
+        """A line for each result that another process wrote for an effect that only a driver resolves."""
+        self._accepted_seq = 0
+        """The results up to this entry are of earlier drivers, or were compared with those that this driver wrote."""
         self.known_cost_usd = 0.0
         self.is_cost_known = True
         """The known cost of their agents."""
@@ -59,6 +67,24 @@ class RunningEffects:
         self._unwanted: set[str] = set()
         """Effects that were cancelled because the process does not wait for them any more."""
         self._has_trust_warning = False
+
+    def accept_results(self, state: State) -> None:
+        """Accept the results of earlier drivers."""
+        self._accepted_seq = state.position.seq
+
+    def foreign_results(self, state: State) -> list[Effect]:
+        """Return effects that only a driver resolves, and whose new results this one did not write."""
+        found: list[Effect] = []
+        for effect in reversed(state.resolved):
+            seq = 0 if effect.resolution is None else effect.resolution.seq
+            if seq <= self._accepted_seq:
+                break
+            is_own = effect.effect_id in self.resolved or effect.kind not in self._performers
+            if effect.kind.startswith(DRIVER_PREFIX) and not is_own:
+                found.append(effect)
+                self.refused.append(_describe_foreign(effect))
+        self._accepted_seq = state.position.seq
+        return found
 
     @property
     def is_stopping(self) -> bool:
@@ -197,7 +223,14 @@ class RunningEffects:
     async def _resolve(self, job: Job, posted: Posted) -> None:
         def post() -> Entry:
             with self._store.write(OWNER) as writer:
-                return writer.resolve(job.effect.effect_id, posted)
+                effect_id = job.effect.effect_id
+                if job.effect.kind.startswith(DRIVER_PREFIX) and effect_id not in writer.position.pending:
+                    foreign = writer.state.effects[effect_id]
+                    self.refused.append(_describe_foreign(foreign))
+                    writer.append(RESULT_REFUSED, refused_result(foreign))
+                entry = writer.resolve(effect_id, posted)
+                self.resolved.add(effect_id)
+                return entry
 
         try:
             entry = await wait_uncancelled(in_thread(post, name="writing to the journal"))
@@ -228,6 +261,11 @@ class RunningEffects:
         if fired.trust_warning is not None and not self._has_trust_warning:
             self._has_trust_warning = True
             self._say(fired.trust_warning)
+
+
+def _describe_foreign(effect: Effect) -> str:
+    seq = None if effect.resolution is None else effect.resolution.seq
+    return f"entry {seq} of the journal is ignored: this driver did not write that result of {effect.kind}"
 
 
 def _describe_result(posted: Posted) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from bridle.engine.drive.driver_lock import LOCK_FILE
+from bridle.engine.drive.driver_lock import LOCK_FILE, find_driver
 from bridle.engine.drive.performer import Say
 from bridle.errors import LockHeld
 from bridle.ground import clock
@@ -24,6 +24,15 @@ KEEPER_SECONDS = 30.0
 POLL_SECONDS = 0.25
 
 
+async def check_no_driver(folder: Path) -> None:
+    """Raise LockHeld if a driver runs, and is not about to exit: for commands that write before they drive."""
+    deadline = clock.monotonic() + LOCK_SECONDS
+    while (holder := find_driver(folder)) is not None:
+        if clock.monotonic() >= deadline:
+            raise _second_driver(folder, f"{holder.name} (process {holder.pid}, since {holder.since})", holder)
+        await asyncio.sleep(POLL_SECONDS)
+
+
 async def take_lock(folder: Path, say: Say) -> FileLock:
     """Take the lock that allows one driver; wait while the children of a killed driver are being stopped."""
     try:
@@ -31,13 +40,17 @@ async def take_lock(folder: Path, say: Say) -> FileLock:
     except LockHeld as refusal:
         holder = refusal.payload
         if not isinstance(holder, Holder) or census.is_alive(holder.pid):
-            raise LockHeld(
-                f"another driver runs {folder.name}: {refusal.message}",
-                remedy="Wait until it ends or stop that process, then drive the run again.",
-                payload=holder,
-            ) from refusal
+            raise _second_driver(folder, refusal.message, holder) from refusal
     say("waiting until the children of the last driver of this run have ended")
     return await _hold(folder, KEEPER_SECONDS)
+
+
+def _second_driver(folder: Path, which: str, holder: object) -> LockHeld:
+    return LockHeld(
+        f"another driver runs {folder.name}: {which}",
+        remedy="Wait until it ends or stop that process, then drive the run again.",
+        payload=holder,
+    )
 
 
 async def _hold(folder: Path, seconds: float) -> FileLock:

@@ -180,7 +180,12 @@ async def _run(
     stdin = text.encode("utf-8", "surrogateescape")
     try:
         captured = await capture(
-            _argv(script.path), cwd=cwd, environment=environment, limit_seconds=limit_seconds, stdin=stdin
+            _argv(script.path),
+            cwd=cwd,
+            environment=environment,
+            limit_seconds=limit_seconds,
+            stdin=stdin,
+            acts_for_user=True,
         )
     except ProcessError as error:
         return HookResult(script, None, error.message)

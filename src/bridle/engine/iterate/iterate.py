@@ -31,6 +31,7 @@ from bridle.journal.format import layout
 from bridle.journal.format.documents import RunMetadata
 from bridle.journal.format.entries import (
     OK,
+    RESULT_REFUSED,
     RUN_COMPLETED,
     RUN_CONTINUED,
     RUN_FAILED,
@@ -40,6 +41,7 @@ from bridle.journal.format.entries import (
     Posted,
 )
 from bridle.journal.format.input_values import TooDeep
+from bridle.journal.format.refusals import refused_result
 from bridle.journal.format.state import State
 from bridle.journal.stores.store import LOCK_WAIT_SECONDS, Store, Writer
 
@@ -61,10 +63,13 @@ class Engine:
         now: Callable[[], datetime] = clock.now,
         wait_seconds: float = LOCK_WAIT_SECONDS,
         attempt_of: Callable[[Action], int | None] = lambda _action: None,
+        foreign_results: Callable[[State], list[Effect]] = lambda _state: [],
     ) -> None:
         """`attempt_of` returns the number of the attempt at an effect that its driver is about to start.
 
         The attempt is recorded under the same write lock as the request, which saves the driver a write of its own.
+        `foreign_results` returns the effects whose results another process has written: they are refused, and the
+        process never receives them.
         """
         self._store = store
         self._folder = folder
@@ -72,6 +77,7 @@ class Engine:
         self._now = now
         self._wait_seconds = wait_seconds
         self._attempt_of = attempt_of
+        self._foreign_results = foreign_results
         self._replay: Replay | None = None
         self._journal_id: str | None = None
         self._requested: list[Effect] = []
@@ -108,6 +114,8 @@ class Engine:
         while True:
             with self._store.write(OWNER, wait_seconds=self._wait_seconds) as writer:
                 state = writer.state
+                for effect in self._foreign_results(state):
+                    writer.append(RESULT_REFUSED, refused_result(effect))
                 if state.position.end in _FINAL:
                     return self._report_ended(state)
                 number = number or iteration_report.iteration_number(state, ends_sleep=self._has_due_sleep(state))

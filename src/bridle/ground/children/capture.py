@@ -43,16 +43,19 @@ async def capture(
     on_stderr: Tap | None = None,
     waits_for_output: bool = True,
     sandbox: Sandbox | None = None,
+    acts_for_user: bool = False,
 ) -> CapturedOutput:
     """Run a command; at the limit, and when the caller is cancelled, end it with all its descendants.
 
     The callbacks receive each chunk in the reading thread; what they raise ends the command and is raised here.
     With `waits_for_output` the command is over once its pipes are closed, also by its background processes; without,
-    as soon as it exits. A command that leaves its stdin unread does not fail for it.
+    as soon as it exits. A command that leaves its stdin unread does not fail for it. One that `acts_for_user` may steer
+    runs, as the user may.
     """
     collected = _StdoutBuffer()
+    token = f"{ids.USER_PREFIX if acts_for_user else ''}{ids.new_token()}"
     child = await child_process.start(
-        Spawn(argv, cwd, environment, ids.new_token(), has_stdin=stdin is not None, sandbox=sandbox),
+        Spawn(argv, cwd, environment, token, has_stdin=stdin is not None, sandbox=sandbox),
         on_chunk=on_stdout or collected.add,
         on_stderr=on_stderr,
     )

@@ -139,7 +139,7 @@ def _take_from_proc(since: float) -> Census:
         entry = _entry(int(name), stat)
         # Environments of other users cannot be read, except by root, whose agents may have changed their user.
         if entry.is_alive and not int(stat[_FLAGS]) & _KERNEL_THREAD and (user == 0 or _owner(name) == user):
-            tokens = _read_tokens(entry.pid)
+            tokens = read_tokens(entry.pid)
             if tokens is None:
                 unread.append(entry.pid)
             elif tokens:
@@ -182,7 +182,7 @@ def _owner(pid: str) -> int | None:
         return None
 
 
-def _read_tokens(pid: int) -> tuple[str, ...] | None:
+def read_tokens(pid: int) -> tuple[str, ...] | None:
     """Return the tokens in its environment; None where that is empty or cannot be read."""
     try:
         fd = os.open(f"/proc/{pid}/environ", os.O_RDONLY | os.O_CLOEXEC)
@@ -199,10 +199,11 @@ def _read_tokens(pid: int) -> tuple[str, ...] | None:
     if environment == b"\0":
         return None
     _, found, rest = environment.partition(b"\0" + _MARK)
-    return _split(rest.partition(b"\0")[0].decode("ascii", "replace")) if found else ()
+    return split_tokens(rest.partition(b"\0")[0].decode("ascii", "replace")) if found else ()
 
 
-def _split(value: str) -> tuple[str, ...]:
+def split_tokens(value: str) -> tuple[str, ...]:
+    """Return the tokens in the value of the variable."""
     return tuple(value.split(TOKEN_SEPARATOR))
 
 
@@ -220,7 +221,7 @@ def _take_portably() -> Census:
                 value = process.environ().get(TOKEN_VARIABLE)
                 if value:
                     fields = (entry.pid, entry.parent, entry.create_time, entry.name, entry.is_alive)
-                    entry = Entry(*fields, _split(value))
+                    entry = Entry(*fields, split_tokens(value))
         except (psutil.Error, OSError):
             pass  # ended, or its environment is hidden: it may still be found by its parents
         entries[entry.pid] = entry

@@ -35,6 +35,10 @@ POLL_SECONDS = 0.01
 # bwrap, and the first process of its namespace: signals go to the child of that one.
 SANDBOX_PROCESSES = 2
 
+# The names of supervisors: of an agent or a check, and of a child that acts for the user.
+NAME = "bridle-super"
+USER_NAME = "bridle-user"
+
 # The exit code where descendants could not be killed.
 SURVIVORS = 1
 
@@ -55,7 +59,7 @@ def is_supported() -> bool:
     return sys.platform == "linux"
 
 
-def between(control: int, status: int, *, wrappers: int = 0) -> Callable[[], None]:
+def between(control: int, status: int, *, wrappers: int = 0, name: str = NAME) -> Callable[[], None]:
     """Return the function that makes a fork of Bridle the supervisor of what it executes.
 
     To be called in a fork that is about to execute a program: it returns in a second fork, and the first serves.
@@ -77,7 +81,7 @@ def between(control: int, status: int, *, wrappers: int = 0) -> Callable[[], Non
             return
         code = SURVIVORS
         try:
-            prctl(_PR_SET_NAME, b"bridle-super", 0, 0, 0)
+            prctl(_PR_SET_NAME, name.encode("ascii"), 0, 0, 0)
             code = _Supervisor(child, control, status, wakeup, wrappers).serve()
         finally:
             os._exit(code)

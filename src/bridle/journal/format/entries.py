@@ -23,6 +23,13 @@ OWN_PREFIX = "BRIDLE_"
 """The prefix of Bridle's own entry types, which other implementations ignore."""
 RUN_CONTINUED = "BRIDLE_RUN_CONTINUED"
 """A run that had failed waits again, since its process was fixed."""
+RESULT_REFUSED = "BRIDLE_RESULT_REFUSED"
+"""The last result of an effect is from another process than the driver, and does not count: the effect is pending."""
+COMMAND_REFUSED = "BRIDLE_COMMAND_REFUSED"
+"""An agent or a check has called a command that steers a run."""
+
+DRIVER_PREFIX = "bridle."
+"""The beginning of the kinds of effects that only the driver of a run resolves."""
 
 # The names of an effect's states in the format.
 REQUESTED = "requested"

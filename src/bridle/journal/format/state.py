@@ -15,8 +15,10 @@ from bridle.journal.format.entries import (
     OK,
     OWN_PREFIX,
     PROCESS_LOG,
+    REQUESTED,
     RESOLVED_ERROR,
     RESOLVED_OK,
+    RESULT_REFUSED,
     RUN_COMPLETED,
     RUN_CONTINUED,
     RUN_CREATED,
@@ -99,8 +101,20 @@ class Position:
         """Apply any other entry."""
         stops = self.stops + 1 if entry.type == STOP_HOOK_INVOKED else 0
         self._advance(entry)
+        if entry.type == RESULT_REFUSED:
+            self._reopen(entry)
         self.stops = stops
         self.end = None if entry.type == RUN_CONTINUED else _ENDS.get(entry.type, self.end)
+
+    def _reopen(self, entry: Entry) -> None:
+        """Make the effect pending again whose result was refused."""
+        data = entry.data
+        match (data.get("effectId"), data.get("kind"), data.get("requestSeq"), data.get("requestUlid")):
+            case str(effect_id), str(kind), int(seq), str(ulid):
+                pending = {**self.pending, effect_id: Pending(kind, seq, ulid)}
+                self.pending = dict(sorted(pending.items(), key=lambda item: item[1].seq))
+            case _:
+                raise broken(entry, "names no effect")
 
     def _advance(self, entry: Entry) -> None:
         if entry.seq != self.seq + 1:
@@ -185,7 +199,11 @@ class State:
 
     def note(self, entry: Entry) -> None:
         """Apply any other entry."""
+        refused = self._refused(entry) if entry.type == RESULT_REFUSED else None
         self.position.note(entry)
+        if refused is not None:
+            self.resolved.remove(refused)
+            refused.resolution, refused.status = None, REQUESTED
         if entry.type.startswith(OWN_PREFIX) or entry.type == PROCESS_LOG:
             self.notes.append(entry)
         elif entry.type in _ENDS:
@@ -193,6 +211,13 @@ class State:
         elif entry.type == RUN_CREATED and self.created is None:
             self.created = entry
         self.last = entry
+
+    def _refused(self, entry: Entry) -> Effect:
+        """Return the effect whose result is refused: the last that was resolved, or the process has received more."""
+        effect = self.effects.get(text_field(entry, "effectId"))
+        if effect is None or effect.resolution is None:
+            raise broken(entry, "refuses a result that is not recorded")
+        return effect
 
 
 def fold(entries: Iterable[Entry]) -> State:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bridle.errors import EffectNotFound, EffectResolved, InternalError, KeyMismatch, UsageError
 from bridle.journal.format import codec
-from bridle.journal.format.entries import BREAKPOINT, OK, Effect, Posted, Request
+from bridle.journal.format.entries import BREAKPOINT, DRIVER_PREFIX, OK, Effect, Posted, Request
 from bridle.journal.format.state import State
 
 # Enough of a value to recognise it in a message.
@@ -26,6 +26,15 @@ def pending_effect(state: State, effect_id: str, *, key: str | None) -> Effect:
         )
     check_key(effect, key)
     return effect
+
+
+def check_poster(effect: Effect) -> None:
+    """Raise a UsageError for an effect that only the driver resolves."""
+    if effect.kind.startswith(DRIVER_PREFIX):
+        raise UsageError(
+            f"effect {effect.effect_id} is of kind {effect.kind}: only the driver of its run resolves it",
+            remedy="Nothing was written. Continue the run with: bridle resume",
+        )
 
 
 def check_answer(effect: Effect, posted: Posted) -> None:

@@ -16,6 +16,7 @@ from bridle.journal.format import codec, documents, folder_names, layout
 from bridle.journal.format.digest import sha256, sha256_of_file
 from bridle.journal.format.documents import ResultDocument, RunMetadata
 from bridle.journal.format.entries import OK, RESOLVED_ERROR, RUN_COMPLETED, RUN_CREATED, Data, Effect, Entry, text_of
+from bridle.journal.format.refusals import describe_refusals
 from bridle.journal.format.state import State, file_name
 from bridle.journal.format.ulid import next_ulid
 from bridle.journal.stores.effect_files import ADDED_INPUTS, FILE_LIMIT_BYTES, blob_refs
@@ -52,6 +53,7 @@ class _Audit:
         self.report.files += self._caches.files
         self.report.wrong += check_caches(self._caches, self._entries, self._state, self._reader)
         self._leftovers()
+        self.report.refused = describe_refusals(self._state.notes)
         self.report.entries, self.report.effects = len(self._entries), len(self._state.effects)
 
     # ---- the run as a whole

@@ -17,7 +17,7 @@ class Finding:
 class Report:
     """The report of an audit."""
 
-    __slots__ = ("effects", "entries", "files", "leftovers", "wrong")
+    __slots__ = ("effects", "entries", "files", "leftovers", "refused", "wrong")
 
     def __init__(self) -> None:
         self.entries = 0
@@ -26,6 +26,8 @@ class Report:
         """How many files were read."""
         self.wrong: list[Finding] = []
         self.leftovers: list[Finding] = []
+        self.refused: list[str] = []
+        """What an agent or a check tried and Bridle refused."""
 
     @property
     def is_good(self) -> bool:

@@ -19,6 +19,7 @@ from bridle.engine.replay.answers import Run
 from bridle.engine.replay.replay import Replay
 from bridle.ground import clock, ids
 from bridle.journal.format.entries import Effect
+from bridle.journal.format.refusals import describe_refusals
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import pauses, pending_waits, time_used
 from bridle.loop.control.driver_time_file import read_driver_times
@@ -54,6 +55,7 @@ def complete_receipt(
         seconds=round(seconds, 3),
         limits=UserMessageReader(store).limits_in_force(inputs.settings.limits),
         waiting=pending_waits.current(store),
+        refused=tuple(describe_refusals(state.notes)),
     )
     if inputs.recorded_repository is not None:
         receipt = _moved(receipt, inputs)

@@ -117,7 +117,7 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
 
     omitted_if_empty: ClassVar[frozenset[str]] = frozenset(
         {"worktree", "found", "stopped", "waiting", "at_work", "review", "put_aside"}
-        | {"user_commits", "has_user_changes"}
+        | {"user_commits", "has_user_changes", "refused"}
     )
 
     run: str = ""
@@ -155,6 +155,8 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     """The ref of the user's uncommitted changes, while they are not in the files."""
     found: tuple[str, ...] = ()
     """What the user changed while no driver ran."""
+    refused: tuple[str, ...] = ()
+    """What an agent or a check tried and Bridle refused: results of effects, and commands that steer a run."""
     stopped: str | None = None
     """Why the run does not continue by itself."""
     waiting: Wait | None = None

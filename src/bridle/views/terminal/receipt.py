@@ -170,6 +170,8 @@ def _figures(receipt: Receipt) -> Iterator[Line]:
         yield styled_line(f"  {format_usd(verified)} for verified iterations, {format_usd(wasted)} wasted", "dim")
     for line in receipt.found:
         yield styled_line(f"  found: {escape_unprintable(line)}", "dim")
+    for line in receipt.refused:
+        yield styled_line(f"  refused: {line}", "state.denied")
 
 
 def _next_commands(receipt: Receipt) -> Iterator[Line]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bridle.agent.tools.shell.output_spool import OutputSpool
 from bridle.agent.tools.shell.running_command import Leftover, RunningCommand
+from bridle.ground import ids
 
 # Commands are written for bash, so they run in bash, whatever shell the user prefers.
 BASH = "/bin/bash"
@@ -30,7 +31,7 @@ class Shell:
         """The directory of the next command."""
         self._folders = [Path(os.path.realpath(folder)) for folder in (project, *folders)]
         self._environment = _environment(environment, session_id)
-        self._token = os.urandom(16).hex()
+        self._token = f"{ids.USER_PREFIX}{ids.new_token()}"
         self._count = 0
         self._left: list[Leftover] = []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments, LightCommand, Option, print_json
+from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
 from bridle.cli.machine_interface.run_argument import run_from_arguments
 from bridle.errors import UsageError
 from bridle.ground.light.shell_word import shell_word
@@ -23,6 +24,7 @@ def _run(args: Arguments) -> int:
     if final not in (HALTED, FAILED):
         raise UsageError(f"--final-status must be halted or failed, got {final!r}")
     store = FileStore(run_from_arguments(args))
+    refuse_inside_agent("run:halt", store.run)
     entry = _halt(store, final, reason)
     if args.has("--json"):
         seq = entry.seq if entry is not None else store.position().seq

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from bridle.cli.machine_interface.light_command import DRY_RUN, RUNS_DIR, Arguments, LightCommand, print_json
+from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
 from bridle.cli.machine_interface.run_argument import run_from_arguments
 from bridle.journal.format import layout
 from bridle.journal.stores.file_reader import FileReader
@@ -17,6 +18,8 @@ from bridle.journal.upkeep import repair
 def _run(args: Arguments) -> int:
     run, is_dry = run_from_arguments(args), args.has("--dry-run")
     FileReader(run).unverified_metadata()
+    if not is_dry:
+        refuse_inside_agent("run:repair-journal", run)
     if is_dry:
         plan, backup = repair.plan_repair(run), None
     else:

@@ -17,6 +17,7 @@ from bridle.cli.machine_interface.light_command import (
     Option,
     print_json,
 )
+from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
 from bridle.cli.machine_interface.run_argument import run_from_arguments
 from bridle.engine.hooks import score_payload
 from bridle.engine.hooks.find_hooks import ON_SCORE, ON_TASK_COMPLETE
@@ -25,12 +26,12 @@ from bridle.ground import disk
 from bridle.ground.light.moments import iso
 from bridle.journal.format import codec
 from bridle.journal.format.documents import clean_posted
-from bridle.journal.format.entries import ERROR, OK, Data, Entry, Output, Posted
+from bridle.journal.format.entries import BREAKPOINT, DRIVER_PREFIX, ERROR, OK, Data, Entry, Output, Posted
 from bridle.journal.format.input_values import parse_input
 from bridle.journal.stores.effect_files import FILE_LIMIT_BYTES
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.find_run import collapse
-from bridle.journal.stores.post_rules import check_answer, pending_effect
+from bridle.journal.stores.post_rules import check_answer, check_poster, pending_effect
 
 STDIN = "-"
 
@@ -64,6 +65,10 @@ def _run(args: Arguments) -> int:
     effect = store.pending_effect(position, effect_id, key=key) or pending_effect(store.state(), effect_id, key=key)
     store.task(effect)  # a result for a task that was changed is refused
     posted = clean_posted(_posted(args, store.run))
+    is_for_user = effect.kind == BREAKPOINT and store.metadata().is_interactive
+    if is_for_user or effect.kind.startswith(DRIVER_PREFIX):
+        refuse_inside_agent("task:post", store.run)
+    check_poster(effect)
     check_answer(effect, posted)
     if args.has("--dry-run"):
         return _plan(args)

@@ -23,6 +23,7 @@ def command(*, trusts: bool, runs_dir: str | None, as_json: bool) -> int:
     """
     import asyncio
 
+    from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
     from bridle.cli.user_interface import doctor_checks
     from bridle.engine.hooks.find_hooks import repository_of
     from bridle.ground import trust
@@ -32,6 +33,7 @@ def command(*, trusts: bool, runs_dir: str | None, as_json: bool) -> int:
     repository = repository_of(Path.cwd() / "here")
     hooks = doctor_checks.hooks_of(repository)
     if trusts:
+        refuse_inside_agent("doctor --trust")
         for path in hooks if not as_json else ():
             show(f"trusted: {path}")
         trust.trust(repository, bridle_home(os.environ))

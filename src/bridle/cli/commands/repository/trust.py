@@ -22,6 +22,7 @@ def command(*, shows: bool, revokes: bool, as_json: bool) -> int:
     Hooks are code that runs as you, and settings can permit more, set variables and name a server. Read them first. The
     digest of each kind is recorded in BRIDLE_HOME; after a change it counts again only when you agree again.
     """
+    from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
     from bridle.engine.hooks.find_hooks import repository_of
     from bridle.errors import UsageError
     from bridle.ground import trust
@@ -29,6 +30,8 @@ def command(*, shows: bool, revokes: bool, as_json: bool) -> int:
 
     if shows and revokes:
         raise UsageError("--show and --revoke cannot be used together", remedy="Use one of them.")
+    if not shows:
+        refuse_inside_agent("trust")
     repository, home = repository_of(Path.cwd() / "here"), bridle_home(os.environ)
     if revokes:
         trust.revoke(repository, home)

@@ -46,6 +46,7 @@ def command(
     never answers anything.
     """
     from bridle.cli.machine_interface.fire_hooks import fire_hooks_of_run
+    from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
     from bridle.engine import inbox
     from bridle.engine.hooks.find_hooks import ON_TASK_COMPLETE
     from bridle.journal.stores.file_store import FileStore
@@ -59,13 +60,27 @@ def command(
             "the answer is missing", remedy=f'Run `bridle answer {effect} "approve"`, or pass --approve or --reject.'
         )
     folder = chosen_run(run, runs_dir)
+    refuse_inside_agent("answer", folder)
     store = FileStore(folder)
     effect_id = _effect_id(store, effect)
+    if resume:
+        _check_resumable(store)
     said = None if text is None else replace_surrogates(text)  # an argument that is not UTF-8
     answered = inbox.answer(store, effect_id, said, approved=approved)
     if answered.resolution is not None and not no_hooks:
         fire_hooks_of_run(folder, ON_TASK_COMPLETE, answered.resolution.data)
     return _continue(store, effect_id, answered.value, resume=resume, with_hooks=not no_hooks, as_json=as_json)
+
+
+def _check_resumable(store: FileStore) -> None:
+    """Raise where the run cannot be driven now: a refused command changes nothing."""
+    import asyncio
+
+    from bridle.cli.user_interface.loop_runs import check_resumable
+    from bridle.engine.drive.wait_for_driver import check_no_driver
+    from bridle.loop.run_inputs import is_loop_run
+
+    asyncio.run(check_resumable(store.run) if is_loop_run(store) else check_no_driver(store.run))
 
 
 def _continue(

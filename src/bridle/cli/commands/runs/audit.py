@@ -37,6 +37,7 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
             "files": report.files,
             "wrong": [{"file": finding.file, "fault": finding.fault} for finding in report.wrong],
             "leftovers": [{"file": finding.file, "what": finding.fault} for finding in report.leftovers],
+            "refused": report.refused,
         }
         print_document(document)
         return SUCCESS if report.is_good else FAILED
@@ -44,6 +45,8 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
         show(f"wrong: {os.path.normpath(folder / finding.file)}: {finding.fault}")
     for finding in report.leftovers:
         show(f"leftover: {os.path.normpath(folder / finding.file)}: {finding.fault}")
+    for line in report.refused:
+        show(f"refused: {line}")
     verdict = "has no problems" if report.is_good else f"has {format_count(len(report.wrong), 'problem')}"
     counts = ((report.entries, "entry"), (report.effects, "effect"), (report.files, "file"))
     show(f"{folder.name} {verdict}: {', '.join(format_count(*count) for count in counts)} read")

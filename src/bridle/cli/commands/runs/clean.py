@@ -32,6 +32,7 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
     are bound to no run. Keeps branches, commits and everything else, every run that is running, and every run that has
     changes of yours: in its worktrees, or put aside for it. Each of these is named with the reason and what to do.
     """
+    from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
     from bridle.cli.user_interface.terminal import print_document, runs_here, top_of
     from bridle.ground import clock
     from bridle.ground.home import bridle_home
@@ -39,6 +40,8 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
     from bridle.loop.control.clean_runs import find_old
     from bridle.loop.settings.bridle_toml import load_settings
 
+    if not dry_run:
+        refuse_inside_agent("clean")
     settings = load_settings(Path.cwd(), bridle_home(os.environ), {"keep": keep})
     top = top_of(Path.cwd())
     before = clock.now().timestamp() - settings.keep_seconds

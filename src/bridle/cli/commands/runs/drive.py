@@ -57,6 +57,7 @@ def command(**options: Any) -> int:
     to stderr. You can kill and restart it at any moment: an interrupted effect is executed again only if that is safe.
     """
     run = chosen_run(options["run"], options["runs_dir"])
+    from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
     from bridle.cli.user_interface.drive_run import (
         CommandOptions,
         drive_and_report,
@@ -64,6 +65,7 @@ def command(**options: Any) -> int:
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop.run_inputs import is_loop_run
 
+    refuse_inside_agent("drive", run)
     if is_loop_run(FileStore(run)):
         raise UsageError(f"{run.name} is a run of the loop", remedy=f"Continue it with `bridle resume {run.name}`.")
     command_options = CommandOptions(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 def command(*, text: str, run: str | None, as_json: bool) -> int:
     """Add TEXT to the prompt of the next iteration of RUN (default: the last run)."""
+    from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
     from bridle.cli.user_interface.terminal import find_loop_run, print_document, say
     from bridle.engine.iterate.iteration_report import COMPLETED
     from bridle.errors import UsageError
@@ -28,6 +29,7 @@ def command(*, text: str, run: str | None, as_json: bool) -> int:
     if not text.strip():
         raise UsageError("the hint is empty", remedy="Write what the next iteration should consider.")
     folder = find_loop_run(run)
+    refuse_inside_agent("hint", folder)
     store = FileStore(folder)
     if store.position().end == COMPLETED:
         raise UsageError(

@@ -18,8 +18,10 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, **flags: Any) -> 
     """Continue RUN (default: the last run) where it stopped; you can set new limits."""
     import asyncio
 
+    from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
     from bridle.cli.user_interface import loop_runs
     from bridle.cli.user_interface.terminal import find_loop_run
+    from bridle.engine.iterate.iteration_report import COMPLETED
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop import user_messages
     from bridle.loop.control.pauses import end_pause
@@ -28,8 +30,10 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, **flags: Any) -> 
 
     limits = read_flags(flags)
     folder = find_loop_run(run)
+    refuse_inside_agent("resume", folder)
+    asyncio.run(loop_runs.check_resumable(folder))  # a refused command changes nothing
     store = FileStore(folder)
-    if limits:
+    if limits and store.position().end != COMPLETED:
         user_messages.send(store, user_messages.LIMITS, limits)
     if _may_continue(store, has_new_limits=bool(limits)):
         end_pause(store, PauseResult(limits=limits))

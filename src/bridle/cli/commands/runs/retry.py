@@ -14,6 +14,7 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
     """Give TASK (its title, or a unique part of it) in RUN (default: the last run) all its tries again."""
     import asyncio
 
+    from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
     from bridle.cli.user_interface import loop_runs
     from bridle.cli.user_interface.terminal import find_loop_run, print_document, say
     from bridle.engine import inbox
@@ -27,6 +28,7 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
     from bridle.loop.process.task_state import ACCEPTED
 
     folder = find_loop_run(run)
+    refuse_inside_agent("retry", folder)
     tasks = read_receipt(folder).tasks
     exact = [entry for entry in tasks if entry.title == task]
     matching = exact or [entry for entry in tasks if task.lower() in entry.title.lower()]
@@ -37,6 +39,8 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
     title, verdict = matching[0].title, matching[0].verdict
     if verdict in ACCEPTED:
         raise UsageError(f"{title!r} needs no retry, its verdict is: {verdict}", remedy="Nothing was changed.")
+    if resume:
+        asyncio.run(loop_runs.check_resumable(folder))  # a refused command changes nothing
     store = FileStore(folder)
     if matching[0].effect is not None:  # its question is answered instead
         inbox.answer(store, matching[0].effect, RETRY_ANSWER, by=BY_RETRY)

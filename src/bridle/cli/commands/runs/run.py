@@ -50,6 +50,7 @@ def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, *
     With --parallel N up to N tasks run at once, each in such a worktree; finished tasks are merged one at a time,
     after their checks pass again, and a task that conflicts is tried again.
     """
+    from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
     from bridle.cli.user_interface import loop_runs
     from bridle.cli.user_interface.terminal import say
     from bridle.ground.home import bridle_home
@@ -57,6 +58,8 @@ def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, *
     from bridle.loop.plan.read_plan import read_plan
     from bridle.loop.settings.bridle_toml import load_settings
 
+    if not dry_run:
+        refuse_inside_agent("run")
     overrides = {name: value for name, value in flags.items() if value is not None and value != ()}
     if "agent" in overrides:
         overrides["agent"] = [name for names in overrides["agent"] for name in names.split(",")]

@@ -15,11 +15,13 @@ WAIT_SECONDS = 30.0
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 def command(*, run: str | None, as_json: bool) -> int:
     """Stop RUN (default: the last run). Its state is saved; `bridle resume` continues it."""
+    from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
     from bridle.cli.user_interface.terminal import find_loop_run, say
     from bridle.engine.drive.driver_lock import LOCK_FILE, find_driver
     from bridle.ground.lock import FileLock
 
     folder = find_loop_run(run)
+    refuse_inside_agent("stop", folder)
     driver = find_driver(folder)
     if driver is not None:
         _terminate(driver.pid)

@@ -1,0 +1,45 @@
+"""Commands that steer a run are for the user: they refuse when an agent or a check calls them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from bridle.errors import Error, InsideAgent
+from bridle.journal.format.entries import COMMAND_REFUSED
+
+# The driver writes to its journal for moments only; an attempt need not wait longer to be recorded.
+WAIT_SECONDS = 2.0
+
+
+def refuse_inside_agent(command: str, run: Path | None = None) -> None:
+    """Raise InsideAgent if an agent or a check is above this process; the journal of the run records the attempt.
+
+    Without a run, that of the last run in this repository does.
+    """
+    from bridle.ground.descendants.enclosing_agent import is_inside_agent
+
+    if not is_inside_agent(os.environ):
+        return
+    _record(command, run)
+    raise InsideAgent(
+        f"bridle {command} steers a run, and an agent or a check of a run called it",
+        remedy="Nothing was changed. Ask the user to run this command; status, show and audit are allowed.",
+    )
+
+
+def _record(command: str, run: Path | None) -> None:
+    from bridle.journal.stores.file_store import FileStore
+
+    try:
+        folder = _last_run() if run is None else run
+        with FileStore(folder).write(command, wait_seconds=WAIT_SECONDS) as writer:
+            writer.append(COMMAND_REFUSED, {"command": command})
+    except (Error, OSError):
+        pass  # in a sandbox the journal cannot be written, and so not be changed by any command
+
+
+def _last_run() -> Path:
+    from bridle.cli.user_interface.terminal import find_loop_run
+
+    return find_loop_run(None)
