@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.fixtures.bridle_program import BRIDLE
-from tests.loop.fixtures.fake_agent import make_project
+from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, make_project
 from tests.loop.fixtures.loop_commands import (
     DOES_NOTHING,
     MAKES_FILE,
@@ -21,6 +22,7 @@ from tests.loop.fixtures.loop_commands import (
     trailers,
     verdicts,
 )
+from tests.run.fixtures.fake_agent import wait_until
 
 
 def test_every_task_is_done_by_a_fresh_agent_and_has_one_commit_with_trailers(tmp_path: Path) -> None:
@@ -326,11 +328,17 @@ def test_a_dry_run_needs_no_agent(tmp_path: Path) -> None:
 
 
 def test_a_hint_that_no_iteration_would_read_is_refused(tmp_path: Path) -> None:
-    sends = f"import subprocess; subprocess.run([{str(BRIDLE)!r}, 'hint', 'Too late.'], check=True)"
-    here = make_project(tmp_path, ONE_TASK, f"{MAKES_FILE}\n{sends}")
-    done = here.bridle("run", "PLAN.md")
-    assert done.returncode == 0
-    assert "no iteration has read your hint, write it into the plan of the next run: Too late." in done.stderr
+    waits = "while not os.path.exists(calls + '-go'): time.sleep(0.05)"
+    here = make_project(tmp_path, ONE_TASK, f"{MAKES_FILE}\n{waits}")
+    with subprocess.Popen(
+        [str(BRIDLE), "run", "PLAN.md"], cwd=here.folder, env=here.environment(), stderr=subprocess.PIPE, text=True
+    ) as run:
+        wait_until(here.calls)
+        assert here.bridle("hint", "Too late.").returncode == 0
+        (here.agent_folder / "calls-go").touch()
+        _, printed = run.communicate(timeout=LIMIT_SECONDS)
+    assert run.returncode == 0
+    assert "no iteration has read your hint, write it into the plan of the next run: Too late." in printed
     done = here.bridle("hint", "Mind the gap.")
     assert done.returncode == 2
     assert "no iteration would read the hint" in done.stderr

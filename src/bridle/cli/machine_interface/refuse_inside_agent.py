@@ -40,6 +40,8 @@ def _record(command: str, run: Path | None) -> None:
 
 
 def _last_run() -> Path:
-    from bridle.cli.user_interface.terminal import find_loop_run
+    from bridle.ground.git_folder import repository_top
+    from bridle.journal.format import layout
+    from bridle.journal.stores.find_run import LAST, choose_run
 
-    return find_loop_run(None)
+    return choose_run(LAST, (repository_top(Path.cwd()) or Path.cwd()) / layout.RUNS_FOLDER)

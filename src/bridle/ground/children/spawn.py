@@ -16,6 +16,7 @@ from bridle.ground.children.exit_watch import ExitWatch
 from bridle.ground.children.supervised_watch import SupervisedWatch
 from bridle.ground.descendants import supervisor
 from bridle.ground.descendants.census import TOKEN_SEPARATOR, TOKEN_VARIABLE
+from bridle.ground.descendants.enclosing_agent import SUPERVISOR_NAME, USER_SUPERVISOR_NAME
 from bridle.ground.ids import USER_PREFIX
 
 # How the system reports that it has no room for another process.
@@ -95,7 +96,7 @@ def launch(spawn: Spawn, *, merge: bool = False, keep: Collection[int] = (), sup
         fds += os.pipe()
         fds += os.pipe()
         wrappers = 0 if spawn.sandbox is None else supervisor.SANDBOX_PROCESSES
-        name = supervisor.USER_NAME if spawn.token.startswith(USER_PREFIX) else supervisor.NAME
+        name = USER_SUPERVISOR_NAME if spawn.token.startswith(USER_PREFIX) else SUPERVISOR_NAME
         before = supervisor.between(fds[0], fds[3], wrappers=wrappers, name=name)
         process = _popen(spawn, merge=merge, keep=keep, before=before)
     except BaseException as error:

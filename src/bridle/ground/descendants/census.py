@@ -10,22 +10,23 @@ import sys
 import threading
 from dataclasses import dataclass
 
-# In the environment of every agent and its descendants. A run inside a run appends its own token after a colon, so
-# that the outer run still finds what the inner one started.
-TOKEN_VARIABLE = "BRIDLE_RUN_TOKEN"  # noqa: S105  # a name, not a secret
+from bridle.ground.descendants.proc_files import (
+    NAME,
+    PARENT,
+    TOKEN_SEPARATOR,
+    TOKEN_VARIABLE,
+    read_stat,
+    read_tokens,
+    split_tokens,
+)
 
-TOKEN_SEPARATOR = ":"  # noqa: S105  # a colon, not a secret
-
-_MARK = TOKEN_VARIABLE.encode() + b"="
+__all__ = ["TOKEN_SEPARATOR", "TOKEN_VARIABLE", "Census", "Entry", "find_process", "is_alive", "take"]
 
 # PF_KTHREAD in the kernel's include/linux/sched.h: a thread of the kernel, with no environment.
 _KERNEL_THREAD = 0x00200000
 
-# The fields of a file `stat` in /proc that are used, counted from the name.
-_NAME, _STATE, _PARENT, _FLAGS, _THREADS, _CREATED = 0, 1, 2, 7, 18, 20
-
-# One read gets the whole environment of nearly every process.
-_READ_BYTES = 128 * 1024
+# Further fields of a file `stat` in /proc, counted from the name.
+_STATE, _FLAGS, _THREADS, _CREATED = 1, 7, 18, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def find_process(pid: int) -> Entry | None:
     """Return one process, without its tokens; None if no such process exists."""
     if not _HAS_PROC:
         return _find_portably(pid)
-    stat = _read_stat(pid)
+    stat = read_stat(pid)
     return None if stat is None else _entry(pid, stat)
 
 
@@ -130,7 +131,7 @@ def _take_from_proc(since: float) -> Census:
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
-        stat = _read_stat(name)
+        stat = read_stat(name)
         if stat is None:
             has_missed = True
             continue
@@ -149,29 +150,12 @@ def _take_from_proc(since: float) -> Census:
     return entries
 
 
-def _read_stat(pid: int | str) -> list[bytes] | None:
-    """Return the name of a process and what follows it in its file `stat`; None where there is no such process."""
-    try:
-        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        text = os.read(fd, 4096)
-    except OSError:  # ended between open and read
-        return None
-    finally:
-        os.close(fd)
-    # The name is in parentheses and may contain spaces and parentheses.
-    head, _, tail = text.rpartition(b") ")
-    return [head.partition(b" (")[2], *tail.split()]
-
-
 def _entry(pid: int, stat: list[bytes]) -> Entry:
     """Return a process without its tokens."""
     # A process whose main thread has ended looks like a zombie while its other threads run.
     is_alive = stat[_STATE] not in (b"Z", b"X") or int(stat[_THREADS]) > 1
-    name = stat[_NAME].decode("utf-8", "replace")
-    return Entry(pid, int(stat[_PARENT]), float(stat[_CREATED]), name, is_alive, ())
+    name = stat[NAME].decode("utf-8", "replace")
+    return Entry(pid, int(stat[PARENT]), float(stat[_CREATED]), name, is_alive, ())
 
 
 def _owner(pid: str) -> int | None:
@@ -180,31 +164,6 @@ def _owner(pid: str) -> int | None:
         return os.stat(f"/proc/{pid}").st_uid
     except OSError:
         return None
-
-
-def read_tokens(pid: int) -> tuple[str, ...] | None:
-    """Return the tokens in its environment; None where that is empty or cannot be read."""
-    try:
-        fd = os.open(f"/proc/{pid}/environ", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        environment = b"\0"
-        while part := os.read(fd, _READ_BYTES):
-            environment += part
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
-    if environment == b"\0":
-        return None
-    _, found, rest = environment.partition(b"\0" + _MARK)
-    return split_tokens(rest.partition(b"\0")[0].decode("ascii", "replace")) if found else ()
-
-
-def split_tokens(value: str) -> tuple[str, ...]:
-    """Return the tokens in the value of the variable."""
-    return tuple(value.split(TOKEN_SEPARATOR))
 
 
 def _take_portably() -> Census:

@@ -6,8 +6,12 @@ import os
 import sys
 
 from bridle.ground import ids
-from bridle.ground.descendants import census, supervisor
+from bridle.ground.descendants import proc_files
 from bridle.ground.light.abc_names import Mapping
+
+# The names of supervisors: of an agent or a check, and of a child that acts for the user.
+SUPERVISOR_NAME = "bridle-super"
+USER_SUPERVISOR_NAME = "bridle-user"
 
 
 def is_inside_agent(environment: Mapping[str, str]) -> bool:
@@ -16,9 +20,10 @@ def is_inside_agent(environment: Mapping[str, str]) -> bool:
     Its token is in the environment, or was in that of a process above when it started. An orphan's parent is the
     supervisor of the agent, so a process that has left its session and its environment is found by that name.
     """
-    if _is_agents(census.split_tokens(environment.get(census.TOKEN_VARIABLE, ""))):
+    if _is_agents(proc_files.split_tokens(environment.get(proc_files.TOKEN_VARIABLE, ""))):
         return True
-    return any(name == supervisor.NAME or _is_agents(tokens) for name, tokens in _processes_above())
+    above = _processes_above() if sys.platform == "linux" else _processes_above_portably()
+    return any(name == SUPERVISOR_NAME or _is_agents(tokens) for name, tokens in above)
 
 
 def _is_agents(tokens: tuple[str, ...]) -> bool:
@@ -28,14 +33,20 @@ def _is_agents(tokens: tuple[str, ...]) -> bool:
 def _processes_above() -> list[tuple[str, tuple[str, ...]]]:
     """Return the names of the processes above this one, and the tokens that they started with."""
     found: list[tuple[str, tuple[str, ...]]] = []
-    everything = {} if sys.platform == "linux" else census.take()
-    pid, seen = os.getppid(), {0, os.getpid()}
-    while pid not in seen:
-        seen.add(pid)
-        entry = everything.get(pid) or census.find_process(pid)
-        if entry is None:
-            break
-        tokens = census.read_tokens(pid) if sys.platform == "linux" else entry.tokens
-        found.append((entry.name, tokens or ()))
+    pid = os.getppid()
+    while pid and (stat := proc_files.read_stat(pid)) is not None:
+        name = stat[proc_files.NAME].decode("utf-8", "replace")
+        found.append((name, proc_files.read_tokens(pid) or ()))
+        pid = int(stat[proc_files.PARENT])
+    return found
+
+
+def _processes_above_portably() -> list[tuple[str, tuple[str, ...]]]:
+    from bridle.ground.descendants import census
+
+    found: list[tuple[str, tuple[str, ...]]] = []
+    everything, pid = census.take(), os.getppid()
+    while (entry := everything.pop(pid, None)) is not None:
+        found.append((entry.name, entry.tokens))
         pid = entry.parent
     return found

@@ -18,6 +18,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
+from bridle.ground.descendants.enclosing_agent import SUPERVISOR_NAME
+
 # prctl(2)
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
@@ -34,10 +36,6 @@ POLL_SECONDS = 0.01
 
 # bwrap, and the first process of its namespace: signals go to the child of that one.
 SANDBOX_PROCESSES = 2
-
-# The names of supervisors: of an agent or a check, and of a child that acts for the user.
-NAME = "bridle-super"
-USER_NAME = "bridle-user"
 
 # The exit code where descendants could not be killed.
 SURVIVORS = 1
@@ -59,7 +57,7 @@ def is_supported() -> bool:
     return sys.platform == "linux"
 
 
-def between(control: int, status: int, *, wrappers: int = 0, name: str = NAME) -> Callable[[], None]:
+def between(control: int, status: int, *, wrappers: int = 0, name: str = SUPERVISOR_NAME) -> Callable[[], None]:
     """Return the function that makes a fork of Bridle the supervisor of what it executes.
 
     To be called in a fork that is about to execute a program: it returns in a second fork, and the first serves.
