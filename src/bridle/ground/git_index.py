@@ -39,6 +39,16 @@ def tracked_names(top: Path) -> list[bytes] | None:
     return _names(data)
 
 
+def tracks(top: Path, name: bytes) -> bool:
+    """Return whether a file is tracked; False if that is not known. Fast also in a large repository."""
+    folder = git_folder(top)
+    try:
+        data = None if folder is None else disk.read_if_exists(f"{folder}/index", _LIMIT_BYTES)
+    except DiskError:
+        return False
+    return data is not None and data[:8] in _KNOWN_VERSIONS and b"%s\0" % name.lower() in data.lower()
+
+
 def _names(data: bytes) -> list[bytes] | None:
     names: list[bytes] = []
     place = _HEADER_BYTES

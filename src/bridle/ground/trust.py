@@ -12,15 +12,21 @@ from pathlib import Path
 from bridle.errors import DiskError
 from bridle.ground import clock, disk
 from bridle.ground.git_folder import find_common_folder, repository_top
+from bridle.ground.git_index import tracks
 from bridle.ground.lock import FileLock
 
 HOOKS = "hooks"
 SETTINGS = "settings"
-# The files and folders of each kind.
-KINDS = {
+LOOP = "bridle.toml"
+PROCESSES = "processes"
+# The files and folders of each kind; those of processes are named by the runs that came with the repository.
+KINDS: dict[str, tuple[str, ...]] = {
     HOOKS: (".a5c/hooks",),
     SETTINGS: (".claude/settings.json", ".claude/settings.local.json"),
+    LOOP: ("bridle.toml",),
+    PROCESSES: (),
 }
+RUNS_FOLDER = ".a5c/runs"
 # The keys of a settings file of the repository that need trust: they run programs, choose a server, or permit more.
 # Of `permissions` the lists `allow` and `additionalDirectories` and the mode need it; `deny` and `ask` always count.
 SETTINGS_AFTER_TRUST = frozenset(
@@ -91,14 +97,45 @@ def revoke(repository: Path, home: Path) -> bool:
 
 def shipped_files(repository: Path, kind: str) -> list[Path]:
     """Return the files of a kind that the repository has, sorted."""
-    found: list[Path] = []
+    found: list[Path] = [] if kind != PROCESSES else _process_files(repository)
     for name in KINDS[kind]:
         place = repository / name
         if place.is_dir():
             found += [Path(folder, file) for folder, _, files in os.walk(place) for file in files]
         elif os.path.lexists(place):
             found.append(place)
-    return sorted(found)
+    return sorted(set(found))
+
+
+def is_shipped_run(repository: Path, run: Path) -> bool:
+    """Return whether a run came with its repository: git tracks it, or another user owns it."""
+    file = run / "run.json"
+    try:
+        if os.stat(file).st_uid != os.geteuid():
+            return True
+        name = os.fsencode(file.resolve().relative_to((repository_top(repository) or repository).resolve()))
+    except (OSError, ValueError):
+        return False  # missing, or outside of the repository
+    return tracks(repository_top(repository) or repository, name)
+
+
+def _process_files(repository: Path) -> list[Path]:
+    """Return run.json of each run that came with the repository, its process, and the modules beside that."""
+    found: list[Path] = []
+    for run in sorted((repository / RUNS_FOLDER).glob("*/run.json")):
+        if not is_shipped_run(repository, run.parent):
+            continue
+        found.append(run)
+        try:
+            document = disk.read_json(run)
+        except DiskError:
+            continue  # a run that cannot be read is not loaded
+        entry = document.get("entrypoint") if isinstance(document, dict) else None
+        path = entry.get("importPath") if isinstance(entry, dict) else None
+        if isinstance(path, str):
+            process = Path(os.path.normpath(run.parent.resolve() / path))
+            found += [file for file in (process, *process.parent.glob("*.py")) if file.is_file()]
+    return found
 
 
 def digest(repository: Path, kind: str) -> str:
@@ -107,7 +144,7 @@ def digest(repository: Path, kind: str) -> str:
 
     total = sha256()
     for path in shipped_files(repository, kind):
-        total.update(os.fsencode(path.relative_to(repository)) + b"\0")
+        total.update(os.fsencode(os.path.relpath(path, repository)) + b"\0")
         try:
             content = disk.read_bounded(path, _LIMIT_BYTES)
             is_program = os.access(path, os.X_OK)

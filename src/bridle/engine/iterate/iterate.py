@@ -25,7 +25,8 @@ from bridle.engine.replay.answers import Run
 from bridle.engine.replay.new_requests import HookRequest, NewEffect
 from bridle.engine.replay.replay import Replay
 from bridle.errors import JournalBroken, ProcessNotLoaded, RunError
-from bridle.ground import clock
+from bridle.ground import clock, trust
+from bridle.ground.home import bridle_home
 from bridle.ground.lock import FileLock
 from bridle.journal.format import layout
 from bridle.journal.format.documents import RunMetadata
@@ -294,6 +295,7 @@ def load(metadata: RunMetadata, folder: Path) -> load_process.Process:
     process_id = metadata.process_id
     ordered_waits.install()
     if not load_process.is_built_in(process_id):
+        _check_trusted(metadata.run_id, folder)
         return load_process.load(path, export)
     # Runs of version 0.1.0 name the file of the loop in the installation of that time.
     is_named_by_file = path.parts[-3:] == ("bridle", "loop", "ralph.py")
@@ -303,6 +305,17 @@ def load(metadata: RunMetadata, folder: Path) -> load_process.Process:
             remedy="Create a run of the file under an id of its own: bridle run:create",
         )
     return load_process.load_built_in(process_id)
+
+
+def _check_trusted(run_id: str, folder: Path) -> None:
+    """Raise if the run came with its repository, and the user has not agreed to run its process."""
+    repository = find_hooks.repository_of(folder)
+    home = bridle_home(os.environ)
+    if trust.is_shipped_run(repository, folder) and not trust.is_trusted(repository, home, trust.PROCESSES):
+        raise ProcessNotLoaded(
+            f"run {run_id} came with {repository}, and you have not agreed to run its process",
+            remedy="Read the files that `bridle trust --show` lists, then run `bridle trust`.",
+        )
 
 
 def _entry_of(metadata: RunMetadata, folder: Path) -> tuple[Path, str]:

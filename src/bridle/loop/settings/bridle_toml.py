@@ -6,13 +6,14 @@ Precedence: a flag, then the repository's file, then the user's file, then the d
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from bridle.errors import DiskError, SettingsError
-from bridle.ground import disk
+from bridle.ground import disk, trust
 from bridle.ground.git_folder import folders_up_to_top
 from bridle.loop.settings.model import KEYS, Settings
 from bridle.loop.settings.value_kinds import near
@@ -37,15 +38,28 @@ def load_settings(cwd: Path, home: Path, flags: Mapping[str, object] | None = No
         files.append((repository_file, True))
     chosen: Values = {}
     problems: list[str] = []
+    ignored = ""
     for path, is_repository in files:
         values, file_problems = _read_file(path, is_repository=is_repository)
+        if is_repository and (untrusted := _untrusted(values, chosen, path, home)):
+            values = {name: value for name, value in values.items() if name not in untrusted}
+            ignored = (
+                f"{', '.join(untrusted)} of {path} count only after you have agreed to the file: "
+                f"cd {shlex.quote(str(path.parent))} && bridle trust"
+            )
         chosen |= values
         problems += file_problems
     values, flag_problems = _read_flag_values(flags or {})
     chosen |= values
     _refuse([*problems, *flag_problems])
     by_attribute = {KEYS[name].attribute: value for name, value in chosen.items()}
-    return Settings(**by_attribute, chosen=tuple(name for name in KEYS if name in chosen))
+    return Settings(**by_attribute, chosen=tuple(name for name in KEYS if name in chosen), ignored=ignored)
+
+
+def _untrusted(values: Values, own: Values, path: Path, home: Path) -> list[str]:
+    """Return the keys of a repository's file that do more than the user's own values, if the file is not trusted."""
+    found = [name for name, value in values.items() if KEYS[name].needs_trust(value, own.get(name, KEYS[name].default))]
+    return found if found and not trust.is_trusted(path.parent, home, trust.LOOP) else []
 
 
 def read_flags(flags: Mapping[str, object]) -> Values:

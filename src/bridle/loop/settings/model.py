@@ -18,6 +18,8 @@ from bridle.loop.settings.value_kinds import (
     Key,
     choice,
     count,
+    differs,
+    is_above,
     names,
     setting,
 )
@@ -51,6 +53,7 @@ class Settings:
         "What an agent may do without asking. `bypass` allows everything; only your own file may set it.",
         default="default",
         not_in_repository=(Permission.BYPASS,),
+        needs_trust=differs,
     )
     auth: str = setting(
         choice(*Auth),
@@ -63,12 +66,17 @@ class Settings:
         "The most that the run may cost, in USD. It ends before an iteration that would exceed this.",
         default=limits.COST_USD,
         name="max_cost",
+        needs_trust=is_above,
     )
-    max_iterations: int = setting(count(1), "The most iterations of the run.", default=limits.ITERATIONS)
+    max_iterations: int = setting(
+        count(1), "The most iterations of the run.", default=limits.ITERATIONS, needs_trust=is_above
+    )
     max_seconds: float = setting(
-        DURATION, "The longest that the run may take.", default=limits.SECONDS, name="max_time"
+        DURATION, "The longest that the run may take.", default=limits.SECONDS, name="max_time", needs_trust=is_above
     )
-    tries: int = setting(count(1), "Unsuccessful iterations after which a task has failed.", default=limits.TRIES)
+    tries: int = setting(
+        count(1), "Unsuccessful iterations after which a task has failed.", default=limits.TRIES, needs_trust=is_above
+    )
     parallel: int = setting(
         count(1),
         "Tasks that run at once, each in a worktree. Finished tasks are merged one at a time, after their checks.",
@@ -106,6 +114,7 @@ class Settings:
         choice("ask", "approve", "reject"),
         "How breakpoints are answered: ask you, approve all or reject all.",
         default="ask",
+        needs_trust=differs,
     )
     stuck_after: int = setting(
         count(2), "A task fails after this many identical failures without a new change.", default=3
@@ -119,7 +128,7 @@ class Settings:
     summarize_every: int = setting(count(1), "Iterations after which old progress is summarized.", default=10)
     summarize_model: str = setting(TEXT, "The model that summarizes progress.", default="haiku")
     notify: tuple[str, ...] = setting(
-        TEXTS, "Where to send a notification at the end: URLs of the apprise library.", default=()
+        TEXTS, "Where to send a notification at the end: URLs of the apprise library.", default=(), needs_trust=differs
     )
     agent_seconds: float = setting(
         DURATION, "The longest that one agent process may run.", default=RUN_SECONDS, name="agent_timeout"
@@ -156,6 +165,8 @@ class Settings:
     )
     chosen: tuple[str, ...] = ()
     """The keys that a file or flag set; all others have their defaults."""
+    ignored: str = ""
+    """Which settings of the repository count only after the user has agreed; not recorded."""
 
     @property
     def uses_worktrees(self) -> bool:
@@ -169,7 +180,10 @@ class Settings:
     def as_json(self) -> dict[str, Any]:
         """Return the JSON for the journal, with the limits under `limits`."""
         listed = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-        return {**{name: listed[name] for name in listed if name not in _LIMITS}, "limits": self.limits.as_json()}
+        return {
+            **{name: listed[name] for name in listed if name not in (*_LIMITS, "ignored")},
+            "limits": self.limits.as_json(),
+        }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Settings:
@@ -192,6 +206,7 @@ KEYS: Mapping[str, Key] = {
             field.default,
             field.metadata["help"],
             field.metadata["not_in_repository"],
+            field.metadata["needs_trust"],
         )
         for field in fields(Settings)
         if field.metadata

@@ -25,6 +25,21 @@ class Kind:
     """Format the value as in `bridle.toml`."""
 
 
+def never(_value: Any, _own: Any) -> bool:
+    """Let a repository choose any value."""
+    return False
+
+
+def differs(value: Any, own: Any) -> bool:
+    """Let a repository choose only the user's own value without trust."""
+    return bool(value != own)
+
+
+def is_above(value: Any, own: Any) -> bool:
+    """Let a repository choose values up to the user's own without trust."""
+    return bool(value > own)
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """One key of `bridle.toml`."""
@@ -37,15 +52,29 @@ class Key:
     help: str
     not_in_repository: tuple[Any, ...] = ()
     """Values that a repository's file may not choose for its users."""
+    needs_trust: Callable[[Any, Any], bool] = never
+    """Whether a repository's value, beside that of the user, counts only after `bridle trust`."""
 
 
 def setting(
-    kind: Kind, help_text: str, *, default: Any, name: str | None = None, not_in_repository: tuple[Any, ...] = ()
+    kind: Kind,
+    help_text: str,
+    *,
+    default: Any,
+    name: str | None = None,
+    not_in_repository: tuple[Any, ...] = (),
+    needs_trust: Callable[[Any, Any], bool] = never,
 ) -> Any:
     """Return a field of `Settings` that is a key of `bridle.toml`, under its own or another name."""
     return field(
         default=default,
-        metadata={"kind": kind, "help": help_text, "name": name, "not_in_repository": not_in_repository},
+        metadata={
+            "kind": kind,
+            "help": help_text,
+            "name": name,
+            "not_in_repository": not_in_repository,
+            "needs_trust": needs_trust,
+        },
     )
 
 

@@ -17,10 +17,12 @@ from bridle.cli.user_interface.terminal import print_document, show
 @click.option("--revoke", "revokes", is_flag=True, help="Forget that you have agreed.")
 @json_option
 def command(*, shows: bool, revokes: bool, as_json: bool) -> int:
-    """Agree to what this repository ships: native hooks, and settings of Claude Code beyond rules that deny.
+    """Agree to what this repository ships: native hooks, settings of Claude Code beyond rules that deny, settings of
+    its bridle.toml beyond your own, and processes of runs that came with it.
 
-    Hooks are code that runs as you, and settings can permit more, set variables and name a server. Read them first. The
-    digest of each kind is recorded in BRIDLE_HOME; after a change it counts again only when you agree again.
+    Hooks and processes are code that runs as you, and settings can permit more, set variables and name a server. Read
+    them first. The digest of each kind is recorded in BRIDLE_HOME; after a change it counts again only when you agree
+    again.
     """
     from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
     from bridle.engine.hooks.find_hooks import repository_of
@@ -32,7 +34,7 @@ def command(*, shows: bool, revokes: bool, as_json: bool) -> int:
         raise UsageError("--show and --revoke cannot be used together", remedy="Use one of them.")
     if not shows:
         refuse_inside_agent("trust")
-    repository, home = repository_of(Path.cwd() / "here"), bridle_home(os.environ)
+    repository, home = _folder(repository_of(Path.cwd() / "here")), bridle_home(os.environ)
     if revokes:
         trust.revoke(repository, home)
     elif not shows:
@@ -55,3 +57,11 @@ def command(*, shows: bool, revokes: bool, as_json: bool) -> int:
         for path in files if isinstance(files, list) else ():
             show(f"  {path}")
     return SUCCESS
+
+
+def _folder(repository: Path) -> Path:
+    """Return the folder to agree to: the current one if it has settings of its own, else the repository."""
+    from bridle.ground import trust
+
+    has_own = any((Path.cwd() / name).exists() for names in trust.KINDS.values() for name in names)
+    return Path.cwd().resolve() if has_own else repository

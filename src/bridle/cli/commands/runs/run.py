@@ -64,6 +64,8 @@ def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, *
     if "agent" in overrides:
         overrides["agent"] = [name for names in overrides["agent"] for name in names.split(",")]
     settings = load_settings(Path.cwd(), bridle_home(os.environ), overrides)
+    if settings.ignored:
+        say(settings.ignored)
     task_plan = read_plan(plan, Path.cwd(), settings)
     for warning in task_plan.warnings:
         say(str(warning))
