@@ -20,6 +20,9 @@ repository's top), and your own in the folder that `BRIDLE_HOME` names (by defau
 repository's file, that file overrides yours, and yours overrides the default. A list replaces a list. An unknown key or
 a value of the wrong kind is refused before anything starts, with file and line.
 
+Limits of a repository's file above your own, and its `notify`, `breakpoints` and `permission`, count only after
+`bridle trust` ([security.md](security.md)); until then they are ignored, which is printed.
+
 ```toml
 checks = ["make test"]
 max_cost = 5

@@ -17,7 +17,7 @@ import pytest
 
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import pending_waits
-from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
+from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project, write_user_settings
 from tests.loop.fixtures.loop_commands import (
     assert_replays,
     current_wait,
@@ -350,8 +350,8 @@ def test_two_workers_of_which_everything_is_killed_again_and_again_do_every_task
 ) -> None:
     seed = int(os.environ.get("LOOP_SEED") or random.SystemRandom().randrange(10**6))
     chance = random.Random(seed)  # noqa: S311  # moments of kills are no secret
-    settings = "summarize_every = 100000\nmax_iterations = 100000\nparallel = 2\ntries = 9\n"
-    here = make_project(tmp_path, MANY, "", **{"bridle.toml": settings, "shared": ""})
+    here = make_project(tmp_path, MANY, "", **{"bridle.toml": "parallel = 2\n", "shared": ""})
+    write_user_settings("summarize_every = 100000\nmax_iterations = 100000\ntries = 9\n")
     (here.agent_folder / "claude").write_text(MANY_AGENT)
     (here.folder / "mine.txt").write_text("of the person")
     before = working_copy_state(here)

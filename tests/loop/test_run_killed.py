@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
+from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project, write_user_settings
 from tests.loop.fixtures.random_kills import ANY, OFTEN, SELDOM, JournalWatch, KilledRun
 from tests.sizes import SIZES
 
@@ -73,7 +73,8 @@ def test_a_run_that_is_killed_again_and_again_does_every_task_once(
 
 
 def _place(folder: Path) -> Project:
-    here = make_project(folder, PLAN, "", **{"bridle.toml": "summarize_every = 100000\nmax_iterations = 100000\n"})
+    here = make_project(folder, PLAN, "", **{"bridle.toml": "summarize_every = 100000\n"})
+    write_user_settings("max_iterations = 100000\n")
     (here.agent_folder / "claude").write_text(AGENT.replace("BESIDE", str(here.agent_folder)))
     (here.folder / "mine.txt").write_text("of the person")
     return here

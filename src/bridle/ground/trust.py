@@ -12,7 +12,9 @@ from pathlib import Path
 from bridle.errors import DiskError
 from bridle.ground import clock, disk
 from bridle.ground.git_folder import find_common_folder, repository_top
-from bridle.ground.git_index import tracks
+from bridle.ground.git_index import tracked_names, tracks
+from bridle.ground.home import bridle_home
+from bridle.ground.light.abc_names import Mapping
 from bridle.ground.lock import FileLock
 
 HOOKS = "hooks"
@@ -22,7 +24,7 @@ PROCESSES = "processes"
 # The files and folders of each kind; those of processes are named by the runs that came with the repository.
 KINDS: dict[str, tuple[str, ...]] = {
     HOOKS: (".a5c/hooks",),
-    SETTINGS: (".claude/settings.json", ".claude/settings.local.json"),
+    SETTINGS: (".claude/settings.json", ".claude/settings.local.json", ".mcp.json"),
     LOOP: ("bridle.toml",),
     PROCESSES: (),
 }
@@ -48,6 +50,9 @@ SETTINGS_AFTER_TRUST = frozenset(
     }
 )
 
+# The variable with which the user agrees to the settings of all projects of a session.
+TRUST_VARIABLE = "BRIDLE_TRUST_PROJECT"
+
 TRUST_FILE = "trust.json"
 LOCK_FILE = "trust.lock"
 # Writing the file takes milliseconds; a process that holds the lock longer is stuck.
@@ -61,6 +66,50 @@ def is_trusted(repository: Path, home: Path, kind: str = HOOKS) -> bool:
     entry = _read(home).get(_name(repository))
     digests = entry.get("digests") if isinstance(entry, dict) else None
     return isinstance(digests, dict) and digests.get(kind) == digest(repository, kind)
+
+
+def are_settings_trusted(folder: Path, environment: Mapping[str, str], config_folder: Path) -> bool:
+    """Return whether the settings of Claude Code in a folder count: the user agreed here, or in Claude Code itself."""
+    if environment.get(TRUST_VARIABLE) == "1" or is_trusted(folder, bridle_home(environment), SETTINGS):
+        return True
+    names = {str(folder), _name(folder)}
+    return any(names & _accepted(register) for register in claude_registers(environment, config_folder))
+
+
+def claude_registers(environment: Mapping[str, str], config_folder: Path) -> tuple[Path, ...]:
+    """Return the files in which Claude Code lists folders: in its settings folder, or beside the default one."""
+    home = environment.get("HOME")
+    is_default = home and not environment.get("CLAUDE_CONFIG_DIR")
+    inside = config_folder / ".claude.json"
+    return (inside, Path(home) / ".claude.json") if home and is_default else (inside,)
+
+
+def is_local_file_shipped(folder: Path) -> bool:
+    """Return whether `settings.local.json`, which is the user's own, is in fact part of the repository."""
+    top = repository_top(folder)
+    if top is None:
+        return False
+    names = tracked_names(top)
+    path = os.fsencode(folder.relative_to(top) / ".claude" / "settings.local.json")
+    return names is None or path.lower() in (name.lower() for name in names)
+
+
+def grants(settings: Mapping[str, object]) -> list[str]:
+    """Return the keys of a settings file that need trust; lists of `permissions` aside, which Claude Code ignores."""
+    found = [key for key, value in settings.items() if key in SETTINGS_AFTER_TRUST and value not in (False, {}, [])]
+    permissions = settings.get("permissions")
+    return [*found, "defaultMode"] if isinstance(permissions, dict) and "defaultMode" in permissions else found
+
+
+def _accepted(register: Path) -> set[str]:
+    """Return the folders whose trust dialog the user has accepted in Claude Code."""
+    try:
+        document = disk.read_json(register)
+    except DiskError:
+        return set()
+    projects = document.get("projects") if isinstance(document, dict) else None
+    listed = projects.items() if isinstance(projects, dict) else ()
+    return {str(name) for name, one in listed if isinstance(one, dict) and one.get("hasTrustDialogAccepted") is True}
 
 
 def has_changed(repository: Path, home: Path, kind: str) -> bool:

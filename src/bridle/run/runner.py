@@ -27,6 +27,7 @@ from bridle.run.recover import lock_note
 from bridle.run.request import Permission, Request
 from bridle.run.sandbox import detect_sandbox
 from bridle.run.structured import Schema
+from bridle.run.untrusted_settings import find_untrusted
 from bridle.run.workspace_lock import count_predecessor, hold_workspace
 from bridle.wire.events.events import Event
 from bridle.wire.record.error_category import Category
@@ -103,7 +104,11 @@ class AgentRun:
                 self._refuse(Ending(not_found=error.message, exit_code=None), unusable=error)
                 return
             self.request = request = self._with_session()
-            command = build_command(request, program.path, environment)
+            untrusted = find_untrusted(request.agent, request.cwd, environment)
+            if untrusted.message and self._is_announced:
+                self._say(untrusted.message)
+            allowed = replace(request, extra_args=(*request.extra_args, *untrusted.flags))
+            command = build_command(allowed, program.path, environment)
             if lock is not None:
                 lock.hold_until_agents_end()
             async with aclosing(self._attempts(program, command, schema, budget)) as batches:

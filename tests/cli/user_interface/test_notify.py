@@ -14,7 +14,7 @@ import pytest
 
 from bridle.cli.user_interface import notify
 from bridle.errors import UsageError
-from tests.loop.fixtures.fake_agent import make_project
+from tests.loop.fixtures.fake_agent import make_project, write_user_settings
 from tests.views.fixtures.sample_receipts import receipt, task
 
 # The library asks for a module that Python is about to drop.
@@ -88,9 +88,8 @@ def test_an_unknown_address_is_refused_without_showing_it(address: str) -> None:
 
 def test_a_run_sends_word_when_it_is_over_and_keeps_the_address_to_itself(tmp_path: Path) -> None:
     with server() as (address, arrived):
-        here = make_project(
-            tmp_path, PLAN, "open(task.lower(), 'w').close()", **{"bridle.toml": f'notify = "{address}"\n'}
-        )
+        here = make_project(tmp_path, PLAN, "open(task.lower(), 'w').close()")
+        write_user_settings(f'notify = "{address}"\n')
         done = here.bridle("run", "--json")
     assert done.returncode == 0, done.stderr
     assert [one["title"] for one in arrived] == ["Bridle: PLAN.md: 2 of 2 tasks verified"]
@@ -101,16 +100,16 @@ def test_a_run_sends_word_when_it_is_over_and_keeps_the_address_to_itself(tmp_pa
 
 def test_a_finished_run_that_is_resumed_sends_no_second_word(tmp_path: Path) -> None:
     with server() as (address, arrived):
-        here = make_project(
-            tmp_path, PLAN, "open(task.lower(), 'w').close()", **{"bridle.toml": f'notify = "{address}"\n'}
-        )
+        here = make_project(tmp_path, PLAN, "open(task.lower(), 'w').close()")
+        write_user_settings(f'notify = "{address}"\n')
         assert here.bridle("run").returncode == 0
         assert here.bridle("resume").returncode == 0
     assert len(arrived) == 1
 
 
 def test_a_wrong_address_is_refused_before_anything_begins(tmp_path: Path) -> None:
-    here = make_project(tmp_path, PLAN, "", **{"bridle.toml": 'notify = "nosuchservice://x"\n'})
+    here = make_project(tmp_path, PLAN, "")
+    write_user_settings('notify = "nosuchservice://x"\n')
     done = here.bridle("run")
     assert done.returncode == 2, done.stderr
     assert "nosuchservice://…" in done.stderr
@@ -122,7 +121,8 @@ def test_without_the_library_the_message_names_the_extra(tmp_path: Path) -> None
     """A folder before all others, in which the library is a module that cannot be imported."""
     (tmp_path / "without").mkdir()
     (tmp_path / "without/apprise.py").write_text("raise ImportError('not here')\n")
-    here = make_project(tmp_path, PLAN, "", **{"bridle.toml": 'notify = "json://localhost"\n'})
+    here = make_project(tmp_path, PLAN, "")
+    write_user_settings('notify = "json://localhost"\n')
     done = here.bridle("run", PYTHONPATH=str(tmp_path / "without"))
     assert done.returncode == 2, done.stderr
     assert "pip install 'bridle[notify]'" in done.stderr

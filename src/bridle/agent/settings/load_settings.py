@@ -15,16 +15,12 @@ import msgspec
 
 from bridle.agent.permissions.rules.policy import MODES
 from bridle.agent.permissions.rules.syntax import Rule, parse_rule
-from bridle.agent.settings.settings_file import JsonObject, is_trusted, read_flag, read_object
+from bridle.agent.settings.settings_file import JsonObject, read_flag, read_object
 from bridle.errors import UsageError
 from bridle.ground import trust
-from bridle.ground.git_folder import repository_top
-from bridle.ground.git_index import tracked_names
-from bridle.ground.home import bridle_home
-from bridle.ground.trust import SETTINGS_AFTER_TRUST
+from bridle.ground.trust import SETTINGS_AFTER_TRUST, TRUST_VARIABLE
 
 SOURCES: Final = ("user", "project", "local")
-TRUST_VARIABLE: Final = "BRIDLE_TRUST_PROJECT"
 MANAGED_SETTINGS: Final = Path("/etc/claude-code/managed-settings.json")
 
 
@@ -253,35 +249,18 @@ class _Reader:
 
     @cached_property
     def _is_trusted(self) -> bool:
-        if self._environment.get(TRUST_VARIABLE) == "1":
-            return True
-        if trust.is_trusted(self._cwd, bridle_home(self._environment), trust.SETTINGS):
-            return True
-        return any(is_trusted(register, str(self._cwd)) for register in self._registers())
+        return trust.are_settings_trusted(self._cwd, self._environment, self._config_folder)
 
     @cached_property
     def _is_local_shipped(self) -> bool:
-        """Return whether `settings.local.json`, which is the user's own, is in fact part of the repository."""
-        top = repository_top(self._cwd)
-        if top is None:
-            return False
-        names = tracked_names(top)
-        path = os.fsencode(self._cwd.relative_to(top) / ".claude" / "settings.local.json")
-        return names is None or path.lower() in (name.lower() for name in names)
-
-    def _registers(self) -> tuple[Path, ...]:
-        """Return the files that list trusted folders: in the settings folder, or beside the default one."""
-        home = self._environment.get("HOME")
-        is_default = home and not self._environment.get("CLAUDE_CONFIG_DIR")
-        inside = self._config_folder / ".claude.json"
-        return (inside, Path(home) / ".claude.json") if home and is_default else (inside,)
+        return trust.is_local_file_shipped(self._cwd)
 
     def _untrusted(self, what: str, source: str) -> str:
         name = Path(self._files[source]).name
         return (
             f"Ignoring {what} from .claude/{name}: this workspace has not been trusted."
             f" If you trust it, run `bridle trust`, set {TRUST_VARIABLE}=1, or set projects[{_as_json(str(self._cwd))}]"
-            f".hasTrustDialogAccepted: true in {self._registers()[-1]}."
+            f".hasTrustDialogAccepted: true in {trust.claude_registers(self._environment, self._config_folder)[-1]}."
         )
 
 

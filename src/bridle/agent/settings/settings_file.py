@@ -15,8 +15,6 @@ JsonObject: TypeAlias = dict[str, Any]
 
 # Settings have a few kilobytes; reading a larger file would slow every start.
 SETTINGS_LIMIT_BYTES: Final = 4 * 1024 * 1024
-# The register of projects grows with each project that the user opens.
-REGISTER_LIMIT_BYTES: Final = 64 * 1024 * 1024
 
 
 def read_object(path: Path) -> JsonObject | None:
@@ -29,15 +27,6 @@ def read_object(path: Path) -> JsonObject | None:
     except DiskError as error:
         raise ValueError(f"it {error.message.removeprefix(f'{path} ')}") from error
     return None if data is None else _parse(data) if data.strip() else {}
-
-
-def is_trusted(register: Path, folder: str) -> bool:
-    """Return whether the user has marked this folder as trusted."""
-    try:
-        projects = _parse(disk.read_bounded(register, REGISTER_LIMIT_BYTES))["projects"]
-        return projects[folder]["hasTrustDialogAccepted"] is True
-    except (DiskError, ValueError, KeyError, TypeError):
-        return False
 
 
 def read_flag(text: str, cwd: Path) -> JsonObject:

@@ -37,6 +37,7 @@ from bridle.run.command import build_command
 from bridle.run.locate import find_program
 from bridle.run.request import Auth, Permission, Request
 from bridle.run.sandbox import detect_sandbox
+from bridle.run.untrusted_settings import find_untrusted
 
 RESUME = "bridle resume"
 EXIT_CODES = {
@@ -88,6 +89,8 @@ def _describe_agents(settings: Settings, folder: Path, environment: Mapping[str,
             continue
         request = Request(prompt="-", cwd=folder, agent=name, auth=Auth(settings.auth))
         lines.append(f"agent {name} ({program}), auth: {build_command(request, program, environment).auth}")
+        if untrusted := find_untrusted(name, folder, environment).message:
+            lines.append(untrusted)
     if len(missing) == len(settings.agents):
         raise missing[0]
     if settings.permission == Permission.BYPASS:
