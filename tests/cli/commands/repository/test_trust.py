@@ -17,7 +17,9 @@ def trust(folder: Path, *arguments: str) -> dict[str, Any]:
 
 
 def states(document: dict[str, Any]) -> dict[str, tuple[bool, bool]]:
-    return {kind: (found["trusted"], found["changed"]) for kind, found in document["kinds"].items()}
+    """Return the states of the kinds that the repository has."""
+    kinds = document["kinds"].items()
+    return {kind: (found["trusted"], found["changed"]) for kind, found in kinds if found["files"]}
 
 
 def test_an_agreement_is_shown_recorded_asked_again_and_revoked(tmp_path: Path) -> None:
@@ -43,7 +45,8 @@ def test_the_states_are_printed(tmp_path: Path) -> None:
     (tmp_path / ".claude" / "settings.json").write_text("{}")
     (tmp_path / ".a5c").mkdir()
     lines = run_bridle("trust", cwd=tmp_path).stdout.splitlines()
-    assert lines == ["hooks: none", "settings: trusted", f"  {tmp_path}/.claude/settings.json"]
+    own = f"  {tmp_path}/.claude/settings.json"
+    assert lines == ["hooks: none", "settings: trusted", own, "bridle.toml: none", "processes: none"]
 
 
 def test_showing_and_revoking_exclude_each_other(tmp_path: Path) -> None:
