@@ -260,6 +260,10 @@ def _is_kept(name: str) -> bool:
 _PARAMETERS = "GIT_CONFIG_PARAMETERS"
 _OUR_SETTINGS = {
     "core.hooksPath": "/dev/null",
+    # A program of the repository, if its configuration names one.
+    "core.fsmonitor": "false",
+    "log.showSignature": "false",
+    "protocol.ext.allow": "never",
     # A checkout that goes into submodules overwrites what is not committed there, and no snapshot contains that.
     "submodule.recurse": "false",
     # By default git syncs no loose object and no ref: a commit that the journal has would be gone after a power cut.

@@ -14,7 +14,7 @@ from bridle.journal.stores.file_store import FileStore
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.run_inputs import read_inputs
 from bridle.loop.working_copy import put_aside
-from bridle.workspace.git import Git
+from bridle.workspace.inert_git import inert_git
 
 # Undo renames the branch to this where it has work of the user.
 UNDONE = "undone/"
@@ -57,7 +57,8 @@ async def _count_own_commits(receipt: Receipt, repository: Path, environment: Ma
     words = ("log", f"--format=%H %(trailers:key={_TRAILER},valueonly,separator=%x2C)", receipt.branch)
     others = ("--not", f"--exclude={receipt.branch}", "--branches", "--remotes", "--tags")
     try:
-        code, text = await Git(repository, environment).run(*words, *others, "--", accepts=(0, 128))
+        git = await inert_git(repository, environment)
+        code, text = await git.run(*words, *others, "--", accepts=(0, 128))
     except (Error, OSError):
         return _OwnCommits()
     lines = [line.split(" ", 1) for line in text.splitlines()] if code == 0 else []

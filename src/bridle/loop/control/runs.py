@@ -47,6 +47,7 @@ from bridle.loop.working_copy.run_context import RunContext, run_context, with_d
 from bridle.loop.working_copy.run_worktrees import in_worktree, is_complete, worker_context, worktree_folder
 from bridle.workspace import git_leftovers, worktree
 from bridle.workspace.git import Git
+from bridle.workspace.inert_git import inert_git
 
 # An executable check of the repository itself, which runs with the guard.
 OWN_CHECK = ".ralph/check"
@@ -99,11 +100,15 @@ class RunRequest:
     """The branch that is checked out."""
 
 
-async def check_start(cwd: Path, plan: Plan, settings: Settings, environment: Mapping[str, str]) -> RunRequest:
-    """Check whether a run can start here, and raise UsageError where it cannot. Nothing is written."""
-    git = Git(cwd, environment)
-    top = await git.top()
-    git = Git(top, environment)
+async def check_start(
+    cwd: Path, plan: Plan, settings: Settings, environment: Mapping[str, str], *, is_dry: bool = False
+) -> RunRequest:
+    """Check whether a run can start here, and raise UsageError where it cannot. Nothing is written.
+
+    With `is_dry` no filter of the repository runs either.
+    """
+    top = await Git(cwd, environment).top()
+    git = await inert_git(top, environment) if is_dry else Git(top, environment)
     for operation in git_leftovers.unfinished_operations(await git.git_path(".")):
         raise git_leftovers.refusal(operation, top, " first.")  # a checkout of another branch would break it
     base = await git.head()

@@ -72,7 +72,7 @@ def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, *
 
     async def check_create_and_drive() -> int:
         environment = dict(os.environ)
-        request = await runs.check_start(Path.cwd(), task_plan, settings, environment)
+        request = await runs.check_start(Path.cwd(), task_plan, settings, environment, is_dry=dry_run)
         if dry_run:
             return _show_first_iteration(request, as_json=as_json)
         run = await loop_runs.create_run(request, environment)

@@ -1,0 +1,65 @@
+"""A git that runs no program which the configuration of the repository itself names.
+
+A repository that someone sent as an archive has a `.git/config` of its own. Commands that only read, such as
+`bridle status` or `bridle run --dry-run`, must not run what it names. Programs that the user's configuration names run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from bridle.errors import DiskError
+from bridle.ground import disk
+from bridle.workspace import read_git_files
+from bridle.workspace.git import Git
+
+_LIST_CONFIG = ("config", "--list", "--show-scope", "-z")
+_SCOPES = ("local", "worktree")
+# Settings that name a program, and the value with which git runs none. Names are in lower case but for the middle part.
+_PROGRAMS = {
+    r"filter\..*\.(clean|smudge|process)": "",
+    r"filter\..*\.required": "false",
+    r"diff\..*\.(textconv|command)": "",
+    r"remote\..*\.(uploadpack|receivepack)": "git-upload-pack",
+    r"core\.(sshcommand|gitproxy|askpass)": "false",
+    r"credential\.(.*\.)?helper": "",
+    r"gpg\.(.*\.)?program": "false",
+}
+# Without one of these in its files, a configuration names no program, and git need not list it.
+_WORDS = re.compile(rb"filter|diff|uploadpack|receivepack|sshcommand|gitproxy|askpass|helper|program|include", re.I)
+_LIMIT_BYTES = 1024 * 1024
+
+
+async def inert_git(folder: Path, environment: Mapping[str, str] | None = None) -> Git:
+    """Return a git for commands that only read. Filters of the repository do not run: a filtered file may look changed.
+
+    Hooks, fsmonitor, pagers and editors run in no git of Bridle.
+    """
+    git = Git(folder, environment)
+    if _names_no_program(folder):
+        return git
+    fields = (await git.run(*_LIST_CONFIG))[1].split("\0")
+    names = {
+        entry.partition("\n")[0] for scope, entry in zip(fields[:-1:2], fields[1::2], strict=True) if scope in _SCOPES
+    }
+    values = {
+        name: value for name in sorted(names) for pattern, value in _PROGRAMS.items() if re.fullmatch(pattern, name)
+    }
+    count = int(git.environment.get("GIT_CONFIG_COUNT") or "0")
+    for number, (name, value) in enumerate(values.items(), count):
+        git.environment |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    git.environment["GIT_CONFIG_COUNT"] = str(count + len(values))
+    return git
+
+
+def _names_no_program(folder: Path) -> bool:
+    """Return whether no file of the repository's own configuration names a program; False if that is not known."""
+    try:
+        own, shared = read_git_files.git_folders(folder)
+        files = (os.path.join(shared, "config"), os.path.join(own, "config.worktree"))
+        return not any(_WORDS.search(disk.read_if_exists(file, _LIMIT_BYTES) or b"") for file in files)
+    except (read_git_files.NeedsGit, DiskError):
+        return False
