@@ -276,21 +276,6 @@ def test_a_locked_index_is_not_replaced(tmp_path: Path) -> None:
     assert (repo.folder / ".git" / "index.lock").exists()
 
 
-def test_what_a_look_knows_is_handed_over_once_and_to_the_next_effect_only(tmp_path: Path) -> None:
-    repo = make_repository(tmp_path / "r")
-    assert not files_index.take_over(repo, ("one",))
-    files_index.hand_over(repo, "one")
-    assert files_index.take_over(repo, ("one", "two"))
-    assert not files_index.take_over(repo, ("one", "two"))
-    files_index.hand_over(repo, "one")
-    assert not files_index.take_over(repo, ("two",))
-    assert not files_index.take_over(repo, ("one",))
-    files_index.hand_over(repo, "one")
-    assert repo.handed_over is not None
-    repo.handed_over = "one", repo.handed_over[1] - files_index.HANDED_OVER_SECONDS
-    assert not files_index.take_over(repo, ("one",))
-
-
 def test_two_looks_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "r")
     write(repo.folder, {f"{n}.txt": f"{n}\n" for n in range(50)})

@@ -1,15 +1,17 @@
 """A private index of all files of a working copy, kept by one `Git` so that unchanged files are not hashed again.
 
 It is a cache of one process. It is dropped, and copied from the real index again, after a git that failed, if its file
-or the settings have changed, or if the real index tracks other ignored files.
+or the settings have changed, or if the real index tracks other ignored files. A real index that we did not write may
+say anything about the files: they are compared by content with a copy of it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import weakref
-from collections.abc import AsyncIterator, Container, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -23,9 +25,6 @@ from bridle.workspace.git import Git
 from bridle.workspace.index_file import Identity
 from bridle.workspace.own_output import untracked_output
 
-# Between two effects of a task the driver needs milliseconds, or seconds on a loaded machine. Its shortest wait, during
-# which the user may change files, is longer.
-HANDED_OVER_SECONDS = 4.0
 # How far the clock of a file system may differ from ours: entries so close to a look are hashed again by the next one.
 RECENT_SECONDS = 2
 
@@ -69,8 +68,6 @@ class FilesIndex:
         """Sizes that were set to 0, by their positions: git compares the content of such entries."""
         self._is_replaceable = False
         """Whether it can replace the real index without losing anything."""
-        self._has_untracked = False
-        """Whether it has more files than the real index, so that a copy of that would lose their stat data."""
         self.tree = ""
         """The tree of all files at the last look; empty before it."""
         self.look = 0
@@ -106,10 +103,22 @@ class FilesIndex:
         elif data[:8] == index_file.VERSION_2:  # has no intent-to-add entries, which git adds without reporting it
             self.tree = self._git.trees.get(self._source, "") if self._source is not None else ""
         self._is_replaceable = self._has_only_entries(data)
-        if await exact_bytes.may_convert(self._git, data):
-            return  # hashing again would apply changed attributes to unchanged files
-        written = int(facts.st_mtime)
-        self._hash_again(range(written - RECENT_SECONDS, written + RECENT_SECONDS + 1))
+        may_convert = await exact_bytes.may_convert(self._git, data)
+        if self._source not in self._git.own_indexes:
+            await self._compare_all(may_convert=may_convert)
+        elif not may_convert:  # hashing again would apply changed attributes to unchanged files
+            written = int(facts.st_mtime)
+            self._hash_again(range(written - RECENT_SECONDS, written + RECENT_SECONDS + 1))
+
+    async def _compare_all(self, *, may_convert: bool) -> None:
+        """Compare the content of all files with the entries of an index whose stat data may be forged."""
+        data = self._path.read_bytes()
+        entries = list(index_file.entries(data, self._conditions.id_length))
+        if may_convert:  # a file with the very bytes of its blob is unchanged, whatever the conversions are now
+            entries = await asyncio.to_thread(index_file.differing, entries, self._git.folder)
+        self._clear_sizes(entry.size_at for entry in entries)
+        self._sizes = {}
+        await self._git.run(*NO_SHORTCUTS, "update-index", "-q", "--refresh", variables=self.variables, accepts=(0, 1))
 
     def _has_only_entries(self, data: bytes) -> bool:
         """Return whether the real index, with this content, has no marks and no extensions for other features."""
@@ -123,7 +132,7 @@ class FilesIndex:
         source = index_file.identify(self._real)
         if source == self._source:
             return True
-        if source is None or not self._has_untracked or await read_marks(self._git, {}):
+        if source is None or await read_marks(self._git, {}):
             return False
         if await _tracked_but_ignored(self._git, {}) != await _tracked_but_ignored(self._git, self.variables):
             return False
@@ -166,7 +175,6 @@ class FilesIndex:
             ended = int(clock.now().timestamp())
             self._hash_again(range(started - RECENT_SECONDS, ended + RECENT_SECONDS + 1))
         self._identity = None if self._git.left_out else index_file.identify(self._path)
-        self._has_untracked = _entries(self._real) != _entries(self._path)
         return True
 
     async def changed_names(self) -> ChangedNames:
@@ -198,7 +206,7 @@ class FilesIndex:
         self._source = index_file.identify(self._real)
         if self._source is not None:
             self._git.trees = {self._source: self.tree}
-            self._git.unmarked = frozenset({self._source})
+            self._git.unmarked = self._git.own_indexes = frozenset({self._source})
         return True
 
     def trust_sizes(self) -> None:
@@ -220,12 +228,16 @@ class FilesIndex:
         """Let git compare the content of entries whose ctime is in these seconds."""
         self._sizes = {}
         try:
-            facts, data = self._path.stat(), bytearray(self._path.read_bytes())
+            data = self._path.read_bytes()
         except FileNotFoundError:
             return
-        if bytes(data[:8]) not in (index_file.VERSION_2, index_file.VERSION_3):
-            return
-        self._sizes = {at: bytes(data[at : at + 4]) for at in index_file.recent_sizes(data, seconds)}
+        if data[:8] in (index_file.VERSION_2, index_file.VERSION_3):
+            self._clear_sizes(index_file.recent_sizes(data, seconds))
+
+    def _clear_sizes(self, positions: Iterable[int]) -> None:
+        """Let git compare the content of the entries with these sizes: it does so where they are 0."""
+        facts, data = self._path.stat(), bytearray(self._path.read_bytes())
+        self._sizes = {at: bytes(data[at : at + 4]) for at in positions}
         if not any(any(size) for size in self._sizes.values()):
             return
         for at in self._sizes:
@@ -270,7 +282,8 @@ def drop(git: Git) -> None:
 async def move_clean_files(git: Git, before: str, after: str) -> None:
     """Change index and files from one tree to another. Git refuses to overwrite a file that differs from `before`."""
     real = await git.index_path()
-    is_unmarked = index_file.identify(real) in git.unmarked
+    identity = index_file.identify(real)
+    is_unmarked, is_own = identity in git.unmarked, identity in git.own_indexes
     await git.run(*NO_SHORTCUTS, "read-tree", "-m", "-u", before, after)
     for index in git.files_indexes.values():
         index.drop()
@@ -279,6 +292,7 @@ async def move_clean_files(git: Git, before: str, after: str) -> None:
     if source is not None:
         git.trees = {source: after}
         git.unmarked = frozenset({source}) if is_unmarked else frozenset()
+        git.own_indexes = frozenset({source}) if is_own else frozenset()
 
 
 async def changed_since_look(git: Git) -> ChangedNames | None:
@@ -307,19 +321,6 @@ async def accept_real_index(git: Git, tree: str) -> None:
     identity = index_file.identify(await git.index_path())
     if identity is not None:
         git.trees = {identity: tree}
-
-
-def hand_over(git: Git, giver: str) -> None:
-    """Note that nothing has run in the working copy since the last look of the giver."""
-    git.handed_over = giver, clock.monotonic()
-
-
-def take_over(git: Git, givers: Container[str]) -> bool:
-    """Return whether one of these has just handed its last look over; each can be taken once."""
-    handed_over, git.handed_over = git.handed_over, None
-    if handed_over is None or handed_over[0] not in givers:
-        return False
-    return clock.monotonic() - handed_over[1] < HANDED_OVER_SECONDS
 
 
 async def _look(git: Git, *, as_committed: bool, is_known: bool) -> FilesIndex | None:
@@ -363,12 +364,6 @@ def _attributes(git: Git) -> bytes | None:
     except read_git_files.NeedsGit:
         return None
     return disk.read_part(path, _ATTRIBUTES_LIMIT_BYTES)
-
-
-def _entries(path: Path) -> bytes | None:
-    """Return how many entries an index has, as its header has it."""
-    header = disk.read_part(path, 12)
-    return header[8:] if header is not None else None
 
 
 async def _tracked_but_ignored(git: Git, variables: Mapping[str, str]) -> list[str]:

@@ -48,6 +48,8 @@ class Git:
         """Cached trees of the index."""
         self.unmarked: frozenset[Identity] = frozenset()
         """The last index without assume-unchanged and skip-worktree marks."""
+        self.own_indexes: frozenset[Identity] = frozenset()
+        """The last index that was written from a look of our own: an agent can forge the stat data of any other."""
         self.has_attributes = False
         """Whether files with attributes were added or changed, so that a commit may have other bytes than the files."""
         self.without_attributes: frozenset[Identity] = frozenset()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import stat
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from bridle.errors import DiskError
 from bridle.ground import disk
 
 # The header of an index of version 2; later versions can have intent-to-add and skip-worktree entries.
@@ -21,8 +23,11 @@ VERSION_3 = b"DIRC\0\0\0\3"
 _CHECKSUM_BYTES = 20
 _HEADER_BYTES = 12
 # Positions in an entry: the seconds of its ctime are first.
-_MODE, _SIZE = 24, 36
+_MODE, _SIZE, _ID = 24, 36, 40
+_HAS_MORE_FLAGS = 0x40
 _HASHED_MODES = frozenset(struct.pack(">I", mode) for mode in (0o100644, 0o100755, 0o120000))
+# Larger files are left to git, which does not read them into memory.
+_HASHED_BYTES = 64 * 1024 * 1024
 # Extensions that a plain copy of the entries would lose: split index, fsmonitor, untracked cache, sparse index.
 _EXTENSION = re.compile(rb"link|FSMN|UNTR|sdir")
 
@@ -35,6 +40,15 @@ class Identity(NamedTuple):
     ctime_ns: int
     size: int
     checksum: bytes
+
+
+class Entry(NamedTuple):
+    """A file or link in an index."""
+
+    size_at: int
+    """The position of its size."""
+    object: bytes
+    name: bytes
 
 
 def identify(path: Path) -> Identity | None:
@@ -69,12 +83,48 @@ def recent_sizes(data: bytes | bytearray, seconds: Iterable[int]) -> Iterator[in
             at = data.find(wanted, at + 1)
 
 
+def entries(data: bytes, id_length: int) -> Iterator[Entry]:
+    """Yield the entries of files and links of an index of version 2 or 3."""
+    at, id_bytes = _HEADER_BYTES, id_length // 2
+    for _ in range(int.from_bytes(data[8:12], "big")):
+        flags = at + _ID + id_bytes
+        name = flags + (4 if data[flags] & _HAS_MORE_FLAGS else 2)
+        end = data.find(b"\0", name)
+        if end < 0:
+            return
+        if data[at + _MODE : at + _MODE + 4] in _HASHED_MODES:
+            yield Entry(at + _SIZE, data[at + _ID : flags], data[name:end])
+        at += (end - at) // 8 * 8 + 8
+
+
+def differing(listed: Iterable[Entry], folder: Path) -> list[Entry]:
+    """Return the entries whose files have other bytes than their blob, cannot be read, or are large."""
+    return [entry for entry in listed if _object_id(folder / os.fsdecode(entry.name), entry.object) != entry.object]
+
+
+def _object_id(path: Path, like: bytes) -> bytes | None:
+    try:
+        facts = path.lstat()
+        if stat.S_ISLNK(facts.st_mode):
+            data = os.fsencode(os.readlink(path))
+        elif stat.S_ISREG(facts.st_mode) and facts.st_size <= _HASHED_BYTES:
+            data = disk.read_bounded(path, _HASHED_BYTES)
+        else:
+            return None
+    except (OSError, DiskError):
+        return None
+    return _digest(len(like))(b"blob %d\0" % len(data) + data, usedforsecurity=False).digest()
+
+
 def seal(data: bytearray, id_length: int) -> None:
     """Renew the checksum at the end of an index, in a repository with object ids of this length."""
-    digest = hashlib.sha1 if id_length == 40 else hashlib.sha256
     length = id_length // 2
     if any(data[-length:]):
-        data[-length:] = digest(memoryview(data)[:-length], usedforsecurity=False).digest()
+        data[-length:] = _digest(length)(memoryview(data)[:-length], usedforsecurity=False).digest()
+
+
+def _digest(id_bytes: int) -> Callable[..., hashlib._Hash]:
+    return hashlib.sha1 if id_bytes == 20 else hashlib.sha256
 
 
 def has_special_extensions(data: bytes) -> bool:

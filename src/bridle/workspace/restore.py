@@ -49,7 +49,7 @@ async def restore(
         await git.run(*await exact_bytes.flags(git), *NO_SHORTCUTS, *words, variables=own)
         await set_marks(git, own, marks)
         await git.run(*NO_SHORTCUTS, "update-index", "-q", "--refresh", accepts=(0, 1, 128), variables=own)
-        _replace_index(await git.index_path(), Path(own["GIT_INDEX_FILE"]))
+        _replace_index(git, await git.index_path(), Path(own["GIT_INDEX_FILE"]))
 
 
 async def restore_files(git: Git, tree: str, *, leave: Collection[str] = ()) -> None:
@@ -61,15 +61,18 @@ async def restore_files(git: Git, tree: str, *, leave: Collection[str] = ()) -> 
 
 async def stage(git: Git, tree: str) -> None:
     """Make the index that of a tree; marks stay, and so does the stat data of unchanged files."""
-    is_unmarked = index_file.identify(await git.index_path()) in git.unmarked
-    marks = {} if is_unmarked else await read_marks(git, {})
+    real = await git.index_path()
+    identity = index_file.identify(real)
+    marks = {} if identity in git.unmarked else await read_marks(git, {})
     if not marks:
         await git.run("read-tree", "--reset", tree)
+        if identity in git.own_indexes:
+            _note_own(git, real)
         return
     async with snapshot.index_of_all(git, as_committed=True) as own:
         await git.run(*NO_SHORTCUTS, "read-tree", "--reset", "--no-sparse-checkout", tree, variables=own)
         await set_marks(git, own, marks)
-        _replace_index(await git.index_path(), Path(own["GIT_INDEX_FILE"]))
+        _replace_index(git, await git.index_path(), Path(own["GIT_INDEX_FILE"]))
 
 
 async def _restore_ignore_rules(git: Git, own: Mapping[str, str], tree: str) -> None:
@@ -134,11 +137,17 @@ async def _keep_hidden(git: Git, own: Mapping[str, str], keep: Snapshot, is_kept
     await snapshot.replace_tree(git, keep, whole)
 
 
-def _replace_index(real: Path, own: Path) -> None:
+def _note_own(git: Git, real: Path) -> None:
+    identity = index_file.identify(real)
+    git.own_indexes = frozenset({identity}) if identity is not None else frozenset()
+
+
+def _replace_index(git: Git, real: Path, own: Path) -> None:
     """Make a private index the index of the working copy, in one step."""
     if not index_file.put(real, own.read_bytes(), own.stat()):
         lock = real.with_name(f"{real.name}.lock")
         raise GitError(f"cannot create {lock}", remedy=f"If no git is running there, remove {lock}.")
+    _note_own(git, real)
 
 
 def _lines(lines: Sequence[str]) -> bytes:

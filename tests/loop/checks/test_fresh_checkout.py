@@ -110,8 +110,12 @@ def test_a_check_that_hides_its_change_from_git_does_not_spoil_the_next(here: Re
     assert outputs(here.check("cat app.txt")) == ["one\n"]
 
 
-def test_a_checkout_whose_installed_files_were_changed_is_created_again(here: Repository) -> None:
-    assert here.check("echo spoiled > deps/installed")["passed"]
+@pytest.mark.parametrize("times", ["", "restored"])
+def test_a_checkout_whose_installed_files_were_changed_is_created_again(here: Repository, times: str) -> None:
+    spoil = "echo XX > deps/installed"
+    if times:  # of the same size, and with its old mtime
+        spoil = f"touch -r deps/installed kept.log; {spoil}; touch -r kept.log deps/installed"
+    assert here.check(spoil)["passed"]
     assert outputs(here.check("cat deps/installed")) == ["v1\n"]
     assert setups(here) == 2
     assert any("the setup runs again" in line for line in here.printed)

@@ -39,3 +39,18 @@ def test_a_hook_between_two_effects_makes_the_next_one_look_again(
     assert known_files.take_over(context, effects.PROTECT) is is_known
     known_files.hand_over(context, effects.COMMIT)
     assert not known_files.take_over(context, effects.PROTECT)
+
+
+def test_a_look_is_handed_over_once_and_to_the_next_effect_only(tmp_path: Path) -> None:
+    context = make_repository(tmp_path / "r", {"a.txt": "1\n"}).context
+    assert not known_files.take_over(context, effects.PROTECT)
+    known_files.hand_over(context, effects.WORK)
+    assert known_files.take_over(context, effects.PROTECT)
+    assert not known_files.take_over(context, effects.PROTECT)
+    known_files.hand_over(context, effects.WORK)
+    assert not known_files.take_over(context, effects.COMMIT)
+    assert not known_files.take_over(context, effects.PROTECT)
+    known_files.hand_over(context, effects.WORK)
+    assert context.git.handed_over is not None
+    context.git.handed_over = effects.WORK, context.git.handed_over[1] - known_files.HANDED_OVER_SECONDS
+    assert not known_files.take_over(context, effects.PROTECT)

@@ -37,7 +37,7 @@ class CheckoutNote(msgspec.Struct, frozen=True):
     """What the setup made in a checkout."""
 
     made: dict[str, list[int]]
-    """Each file with its stamp: size, modification time, mode and inode."""
+    """Each file with its stamp: size, mtime, ctime, mode and inode."""
     at: str = ""
 
 
@@ -169,7 +169,8 @@ def _read_stamps(folder: Path) -> dict[str, list[int]]:
     stamps = {}
     for name in _walk(folder):
         status = os.lstat(folder / name)
-        stamps[name] = [status.st_size, status.st_mtime_ns, stat.S_IMODE(status.st_mode), status.st_ino]
+        times = [status.st_mtime_ns, status.st_ctime_ns]  # no program can choose its ctime
+        stamps[name] = [status.st_size, *times, stat.S_IMODE(status.st_mode), status.st_ino]
     return stamps
 
 

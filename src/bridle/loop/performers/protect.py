@@ -26,6 +26,7 @@ from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import snapshot
+from bridle.workspace.read_blob import blob_id, read_blob
 
 UNDONE_FOLDER = "bridle-undone"
 # How many changed test files are compared; an agent that changes more has rewritten the tests.
@@ -143,22 +144,25 @@ async def _versions(context: RunContext, start: Baseline, last: str | None, befo
 async def _committed(context: RunContext, commit: str, paths: Sequence[str]) -> dict[str, ExpectedFile]:
     """Return these files as they are in a commit, with the bytes that a checkout would write."""
     files = {}
-    for path, mode in (await _listed(context, commit, paths)).items():
+    for path, (mode, blob) in (await _listed(context, commit, paths)).items():
         _, text = await context.git.run("cat-file", "--filters", f"{commit}:{path}")
         data = text.encode("utf-8", "surrogateescape")
-        files[path] = ExpectedFile(Entry(mode, file_states.object_id(data, file_states.digest_of(commit))), data)
+        entry = Entry(mode, blob_id(data, like=blob))
+        if entry.object != blob:  # converted, unless the object was replaced
+            await read_blob(context.git, blob)
+        files[path] = ExpectedFile(entry, data)
     return files
 
 
-async def _listed(context: RunContext, tree: str, paths: Sequence[str]) -> dict[str, str]:
-    """Return those of these files that are in a tree, and their modes."""
-    modes = {}
+async def _listed(context: RunContext, tree: str, paths: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return those of these files that are in a tree, with their modes and object ids."""
+    files = {}
     for line in await context.git.names("ls-tree", "-z", "--full-tree", tree, "--", *paths):
         facts, _, path = line.partition("\t")
-        mode, kind, _ = facts.split()
+        mode, kind, blob = facts.split()
         if kind == "blob":
-            modes[path] = mode
-    return modes
+            files[path] = mode, blob
+    return files
 
 
 async def _ticked(context: RunContext, start: Baseline, before: str) -> dict[str, ExpectedFile]:

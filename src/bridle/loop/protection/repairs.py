@@ -17,6 +17,7 @@ from bridle.loop.protection.formats import conftest, makefile, package_json, tom
 from bridle.loop.protection.protected_parts import CONFTEST, FREE, INI, MAKE, TOML, Part, Restored
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
+from bridle.workspace.read_blob import read_blob
 
 # A file that defines checks is small; a longer one is restored as a whole.
 TEXT_LIMIT_BYTES = 4 * 1024 * 1024
@@ -135,8 +136,7 @@ def _restore(part: Part, origin: str | None, current: str) -> Restored | None:
 async def _data(context: RunContext, version: ExpectedFile) -> bytes:
     if version.data is not None:
         return version.data
-    _, text = await context.git.run("cat-file", "blob", version.entry.object)
-    return text.encode("utf-8", "surrogateescape")
+    return await read_blob(context.git, version.entry.object)
 
 
 def _text(folder: Path, path: str) -> str | None:
