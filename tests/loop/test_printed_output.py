@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from bridle.loop.protection.repairs import MAY_EDIT
 from tests.loop.fixtures.fake_agent import Project, make_project
 
 pytestmark = pytest.mark.xdist_group("people")  # one rough day for all of them
@@ -186,7 +187,7 @@ def test_an_agent_that_edits_the_test_is_reported_and_its_change_is_undone(rough
     assert rough.lines("Editor") == [
         "[Editor: iteration 1 (bridle-agent)",
         "reports done: I did Editor (0.0100 USD, N s)",
-        "restored editor.sh: it was changed, and the check `sh editor.sh` names it",
+        f"restored editor.sh: it was changed, and the check `sh editor.sh` names it; {MAY_EDIT}",
         "check failed (1): sh editor.sh (N s)",
         "checks of other tasks passed: 2 (N s)",
         "[Editor: iteration 2 (bridle-agent)",
@@ -198,20 +199,20 @@ def test_an_agent_that_edits_the_test_is_reported_and_its_change_is_undone(rough
     assert rough.receipt("Editor") == [
         "✓ Editor done 2 iterations 0.0200 USD",
         "COMMIT sh editor.sh and 2 more passed in N s",
-        "restored editor.sh: it is protected",
+        "restored editor.sh: it is protected (see `May edit:`)",
     ]
 
 
 def test_an_agent_that_deletes_what_it_should_not_is_reported_and_it_is_there_again(rough: Seen) -> None:
     assert rough.lines("Deleter")[2:4] == [
-        "restored deleter.sh: it was deleted, and the check `sh deleter.sh` names it",
+        f"restored deleter.sh: it was deleted, and the check `sh deleter.sh` names it; {MAY_EDIT}",
         "restored mine.txt: your untracked file was deleted",
     ]
     assert rough.receipt("Deleter") == [
         "✓ Deleter done 1 iteration 0.0100 USD",
         "COMMIT sh deleter.sh and 3 more passed in N s",
-        "restored deleter.sh: it is protected",
-        "restored mine.txt: it is protected",
+        "restored deleter.sh: it is protected (see `May edit:`)",
+        "restored mine.txt: it is protected (see `May edit:`)",
     ]
     assert (rough.here.folder / "mine.txt").read_text() == "mine"
     assert rough.here.git("show", "--name-status", "--format=", "HEAD^") == "A\tdeleter"

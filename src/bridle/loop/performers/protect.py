@@ -17,7 +17,7 @@ from bridle.loop.protection import baseline, file_states, untracked_files
 from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.file_states import Entry
 from bridle.loop.protection.newly_ignored import changed_ignored_files, newly_ignored_files
-from bridle.loop.protection.repairs import ExpectedFile, Repair, apply, repairs
+from bridle.loop.protection.repairs import ExpectedFile, Repair, added_files, apply, repairs
 from bridle.loop.protection.suites.read_suite import may_hold_tests
 from bridle.loop.protection.tree_changes import REPOSITORY, Change, changes_since, texts_of
 from bridle.loop.protection.untracked_files import LostFiles
@@ -71,6 +71,7 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
         changes = await changes_since(context, last or start.work, tree, leave=start.untracked)
     left_out = [name for name in context.git.left_out if name not in start.untracked]
     reported = [*await _tests(context, changes), *await _others(context, changes), *_report_left_out(left_out)]
+    reported += _report_new_settings(context, start, changes)
     restored = [report.path for report in undone if report.path in start.kept and report.path in start.untracked]
     reported += [*missing, *(found.reports() if found is not None else ())]
     reported = [report for report in reported if report.path not in restored]
@@ -223,6 +224,13 @@ def _report_left_out(names: Sequence[str]) -> list[FileReport]:
     what = "git cannot add it: checks see it, but the commit does not contain it"
     more = [FileReport(".", f"git cannot add {len(names) - SHOWN} more files")] if len(names) > SHOWN else []
     return [*(FileReport(name, what) for name in names[:SHOWN]), *more]
+
+
+def _report_new_settings(context: RunContext, start: Baseline, changes: Sequence[Change]) -> list[FileReport]:
+    """Report new settings of a program that a check runs, where it had none."""
+    new = {change.path for change in changes if change.is_new}
+    listed = added_files(context.folder, start.protected.reviewed) if new else ()
+    return [FileReport(path, f"it was added, and {why}") for path, why in listed if path in new]
 
 
 async def _tests(context: RunContext, changes: Sequence[Change]) -> list[FileReport]:

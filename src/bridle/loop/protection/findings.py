@@ -31,7 +31,9 @@ class Findings:
     files: dict[str, str] = field(default_factory=dict)
     """Files that are protected as a whole, each with the reason."""
     absent: dict[str, str] = field(default_factory=dict)
-    """Files that must not be added, each with the reason."""
+    """Files that must not be added, each with the reason; the last part of a path may be a pattern."""
+    reviewed: dict[str, str] = field(default_factory=dict)
+    """Files that are reported if they are added, each with the reason; as in `absent`."""
     conftest_folders: set[str] = field(default_factory=set)
     _names: dict[tuple[str, str, str], set[str]] = field(default_factory=dict)
 
@@ -51,4 +53,5 @@ class Findings:
             tuple(parts),
             dict(sorted(self.absent.items())),
             tuple(sorted(self.conftest_folders)),
+            dict(sorted(self.reviewed.items())),
         )

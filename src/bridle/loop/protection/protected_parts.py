@@ -20,10 +20,15 @@ CLOSED = "closed"
 
 # In a makefile: the goal of `make` without arguments.
 FIRST_GOAL = "the first goal"
+# In a makefile: lines that are a call of a function, such as `$(eval …)`.
+FUNCTIONS = "function calls"
 # In a makefile: what affects every goal.
 OF_EVERY_GOAL = frozenset(
     {"$.DEFAULT_GOAL", "$.RECIPEPREFIX", "$.SHELLFLAGS", "$MAKE", "$MAKEFILES", "$MAKEFLAGS", "$SHELL"}
-    | {"%", ".DEFAULT", ".IGNORE", ".ONESHELL", "include", FIRST_GOAL}
+    | {"$BASH_ENV", "$ENV", "$GNUMAKEFLAGS", "$LD_LIBRARY_PATH", "$LD_PRELOAD", "$PATH", "$VPATH"}
+    | {"$CARGO", "$GOFLAGS", "$JAVA_TOOL_OPTIONS", "$NODE_OPTIONS", "$PERL5OPT", "$RUBYOPT", "$RUSTC", "$RUSTFLAGS"}
+    | {"$PYTEST_ADDOPTS", "$PYTEST_PLUGINS", "$PYTHONHOME", "$PYTHONPATH", "$PYTHONSTARTUP"}
+    | {"%", ".DEFAULT", ".IGNORE", ".ONESHELL", "include", FIRST_GOAL, FUNCTIONS}
 )
 
 
@@ -54,9 +59,13 @@ class Protected:
     """Files that are protected as a whole, each with the reason."""
     parts: tuple[Part, ...] = ()
     absent: Mapping[str, str] = field(default_factory=dict)
-    """Files that did not exist and would change what a check does, each with the reason."""
+    """Files that did not exist and would change what a check does, each with the reason.
+
+    The last part of a path may be a pattern."""
     conftest_folders: tuple[str, ...] = ()
     """Folders in which an added conftest.py is inspected."""
+    reviewed: Mapping[str, str] = field(default_factory=dict)
+    """Files that did not exist and are reported if they are added, each with the reason; as in `absent`."""
 
     @property
     def paths(self) -> list[str]:

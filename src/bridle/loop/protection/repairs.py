@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.file_states import Entry
 from bridle.loop.protection.formats import conftest, makefile, package_json, toml_and_ini
 from bridle.loop.protection.protected_parts import CONFTEST, FREE, INI, MAKE, TOML, Part, Restored
+from bridle.loop.protection.shell_commands import is_pattern
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace.read_blob import read_blob
@@ -22,6 +23,7 @@ from bridle.workspace.read_blob import read_blob
 # A file that defines checks is small; a longer one is restored as a whole.
 TEXT_LIMIT_BYTES = 4 * 1024 * 1024
 _DEFINES = "that part defines what a check does"
+MAY_EDIT = "only a task whose `May edit:` names it may change it"
 # Folders that Bridle writes to. None of them may become a link.
 OUR_FOLDERS = (".ralph", ".ralph/logs", ".ralph/logs/checks", ".ralph/logs/claude", ".ralph/state")
 
@@ -61,9 +63,9 @@ async def repairs(
     for path, why in protected.files.items():
         if path in versions and not _is_allowed(path, may_edit):
             collected += await _whole(context, path, versions[path], why)
-    for path, why in protected.absent.items():
-        if not _is_allowed(path, may_edit) and path not in versions and file_states.exists(context.folder, path):
-            collected.append(Repair(path, f"it was added, and {why}", None))
+    for path, why in added_files(context.folder, protected.absent):
+        if not _is_allowed(path, may_edit) and path not in versions:
+            collected.append(Repair(path, f"it was added, and {why}; {MAY_EDIT}", None))
     known = {part.path for part in protected.parts}
     new = [Part(path, CONFTEST) for path in conftests if path not in known and path not in protected.files]
     by_path: dict[str, list[Part]] = {}
@@ -73,6 +75,18 @@ async def repairs(
     for path, parts in by_path.items():
         collected += await _in_part(context, path, parts, versions.get(path))
     return collected
+
+
+def added_files(folder: Path, listed: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the files that exist of those that must not, or should not, be added, each with the reason."""
+    for path, why in listed.items():
+        if not is_pattern(path):
+            if file_states.exists(folder, path):
+                yield path, why
+            continue
+        place = Path(path)
+        names = os.listdir(folder / place.parent) if (folder / place.parent).is_dir() else []
+        yield from ((str(place.with_name(name)), why) for name in sorted(names) if matches(place.name, name))
 
 
 def apply(context: RunContext, wanted: Iterable[Repair]) -> None:
@@ -89,7 +103,7 @@ async def _whole(context: RunContext, path: str, version: ExpectedFile, why: str
     change = file_states.describe_change(context.folder, path, version.entry)
     if change is None:
         return []
-    return [Repair(path, f"{change}, and {why}", version.entry, await _data(context, version))]
+    return [Repair(path, f"{change}, and {why}; {MAY_EDIT}", version.entry, await _data(context, version))]
 
 
 async def _in_part(context: RunContext, path: str, parts: Sequence[Part], version: ExpectedFile | None) -> list[Repair]:
@@ -103,7 +117,7 @@ async def _in_part(context: RunContext, path: str, parts: Sequence[Part], versio
     if current is None:
         if version is None or data is None:  # it did not exist, and is still missing or not text
             return []
-        return [Repair(path, f"it can no longer be read, and {_DEFINES}", version.entry, data)]
+        return [Repair(path, f"it can no longer be read, and {_DEFINES}; {MAY_EDIT}", version.entry, data)]
     origin = None if data is None else data.decode("utf-8", "replace")
     text: str | None = current
     what: list[str] = []
@@ -115,7 +129,7 @@ async def _in_part(context: RunContext, path: str, parts: Sequence[Part], versio
             what += restored.what
     if not what:
         return []
-    message = f"{', '.join(dict.fromkeys(what))}; {_DEFINES}"
+    message = f"{', '.join(dict.fromkeys(what))}; {_DEFINES}; {MAY_EDIT}"
     if is_whole:
         message += "; the whole file was restored, because other changes could not be separated"
     entry = version.entry if version is not None else file_states.entry_at(context.folder, path)

@@ -20,13 +20,25 @@ def find_settings(name: str, rest: Simple, repository: RepositoryFiles, findings
     places = [path for path in named if repository.is_folder(path)]
     files = [posixpath.dirname(path) for path in named if repository.is_file(path)]
     folders = list(dict.fromkeys(above for place in (rest.folder, *places, *files) for above in _upwards(place)))
+    for folder in folders:
+        _close(name, runner, folder, repository, findings)
     with_settings = [folder for folder in folders if _protect(name, runner, folder, repository, findings)]
     if with_settings:
         _forbid_others(name, runner, folders, repository, findings)
-    elif name == PYTEST:
-        _restrict_new(runner, rest.folder, findings)
+    else:
+        _restrict_new(name, runner, rest.folder, findings)
     if name == PYTEST:
         _conftests(folders, places or ([] if files else [rest.folder]), repository, findings)
+
+
+def _close(name: str, runner: Runner, folder: str, repository: RepositoryFiles, findings: Findings) -> None:
+    """Protect the files with which a runner would run something else, and forbid new ones."""
+    for file in runner.closed:
+        path = join(folder, file)
+        if repository.is_file(path):
+            findings.files.setdefault(path, f"it decides what {name} runs")
+        else:
+            findings.absent[path] = f"it would decide what {name} runs"
 
 
 def _protect(name: str, runner: Runner, folder: str, repository: RepositoryFiles, findings: Findings) -> bool:
@@ -50,17 +62,24 @@ def _forbid_others(
     """Forbid settings that would override those that exist."""
     for folder in folders:
         for pattern in runner.files:
-            if not is_pattern(pattern) and not repository.is_file(path := join(folder, pattern)):
+            if not repository.is_file(path := join(folder, pattern)):
                 findings.absent[path] = f"{name} would read its settings from there"
+        package = join(folder, package_json.FILE_NAME)
+        keys = package_json.keys(repository.text(package) or "")
+        if runner.package_key is not None and repository.is_file(package) and runner.package_key not in keys:
+            findings.part(package, NPM, [runner.package_key], state=CLOSED)
         for path, kind, key in _shared(runner, folder):
             if not _has(path, kind, key, repository):
                 findings.part(path, kind, [key], state=CLOSED)
 
 
-def _restrict_new(runner: Runner, folder: str, findings: Findings) -> None:
-    """Allow new settings, but none that choose what is tested."""
+def _restrict_new(name: str, runner: Runner, folder: str, findings: Findings) -> None:
+    """Allow new settings, but none that choose what is tested; report those in files of their own."""
     for file in runner.files:
-        findings.part(join(folder, file), INI if file.endswith(".ini") else TOML, [PYTEST], state=FREE)
+        if name == PYTEST:
+            findings.part(join(folder, file), INI if file.endswith(".ini") else TOML, [PYTEST], state=FREE)
+        else:
+            findings.reviewed[join(folder, file)] = f"{name} reads its settings from there"
     for path, kind, key in _shared(runner, folder):
         findings.part(path, kind, [key], state=FREE)
 

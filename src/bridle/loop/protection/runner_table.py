@@ -1,4 +1,7 @@
-"""A table of test runners and linters with the places of their settings."""
+"""A table of the programs that checks run, with the files that define what their commands mean.
+
+`docs/security.md` lists the same files.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ class Runner:
     """The places of a program's settings."""
 
     files: tuple[str, ...] = ()
-    """Its own files, in order of precedence; `*` is any suffix."""
+    """Its own files, in order of precedence; `*` is any suffix. New ones are reported if there were none."""
+    closed: tuple[str, ...] = ()
+    """Files that replace the command, such as its shell or its compiler. They may not be added either."""
     toml: str | None = None
     """Its table in pyproject.toml."""
     ini: tuple[tuple[str, str], ...] = ()
@@ -20,6 +25,11 @@ class Runner:
 
 
 PYTEST = "pytest"
+_CARGO = (".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain")
+_RUST_LINTERS = ("clippy.toml", ".clippy.toml", "rustfmt.toml", ".rustfmt.toml")
+_COMPOSE = ("compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml")
+_OVERRIDES = tuple(name.replace(".y", ".override.y") for name in _COMPOSE)
+_MAVEN = ("maven.config", "jvm.config", "extensions.xml", "wrapper/maven-wrapper.properties")
 
 RUNNERS: dict[str, Runner] = {
     PYTEST: Runner(
@@ -28,30 +38,96 @@ RUNNERS: dict[str, Runner] = {
         ini=(("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")),
     ),
     "ava": Runner(files=("ava.config.*",), package_key="ava"),
+    "bandit": Runner(files=(".bandit",), toml="tool.bandit"),
+    "bazel": Runner(closed=(".bazelrc", ".bazelversion", "tools/bazel")),
     "biome": Runner(files=("biome.json", "biome.jsonc")),
-    "cargo": Runner(files=(".cargo/config.toml", ".cargo/config")),
+    "black": Runner(toml="tool.black"),
+    "bun": Runner(closed=("bunfig.toml", ".env", ".env.local", ".env.test", ".npmrc")),
+    "bundle": Runner(closed=(".bundle/config",)),
+    "c8": Runner(files=(".c8rc", ".c8rc.*"), package_key="c8"),
+    "cargo": Runner(files=_RUST_LINTERS, closed=_CARGO),
     "coverage": Runner(
         files=(".coveragerc",), toml="tool.coverage", ini=(("setup.cfg", "coverage:*"), ("tox.ini", "coverage:*"))
     ),
-    "eslint": Runner(files=("eslint.config.*", ".eslintrc", ".eslintrc.*"), package_key="eslintConfig"),
+    "cypress": Runner(files=("cypress.config.*",)),
+    "deno": Runner(files=("deno.json", "deno.jsonc")),
+    "direnv": Runner(closed=(".envrc",)),
+    "docker": Runner(files=_COMPOSE, closed=(*_OVERRIDES, ".env")),
+    "doit": Runner(files=("dodo.py",)),
+    "dotenv": Runner(closed=(".env",)),
+    "dotnet": Runner(files=("Directory.Build.props", "Directory.Build.targets", "global.json", ".runsettings")),
+    "eslint": Runner(
+        files=("eslint.config.*", ".eslintrc", ".eslintrc.*", ".eslintignore"), package_key="eslintConfig"
+    ),
     "flake8": Runner(files=(".flake8",), ini=(("setup.cfg", "flake8"), ("tox.ini", "flake8"))),
+    "go": Runner(closed=("go.work",)),
     "golangci-lint": Runner(files=(".golangci.*",)),
-    "jest": Runner(files=("jest.config.*",), package_key="jest"),
+    "gradle": Runner(files=("gradle.properties",), closed=("gradle/wrapper/gradle-wrapper.properties",)),
+    "hatch": Runner(files=("hatch.toml",), toml="tool.hatch.envs"),
+    "invoke": Runner(files=("tasks.py", "invoke.*")),
+    "isort": Runner(files=(".isort.cfg",), toml="tool.isort", ini=(("setup.cfg", "isort"), ("tox.ini", "isort"))),
+    "jasmine": Runner(files=("jasmine.json", "spec/support/jasmine.*")),
+    "jest": Runner(files=("jest.config.*", "babel.config.*", ".babelrc", ".babelrc.*"), package_key="jest"),
     "just": Runner(files=("justfile", "Justfile", ".justfile")),
-    "mocha": Runner(files=(".mocharc.*", ".mocharc"), package_key="mocha"),
+    "karma": Runner(files=("karma.conf.*",)),
+    "lerna": Runner(files=("lerna.json",)),
+    "mise": Runner(closed=("mise.toml", ".mise.toml", ".tool-versions")),
+    "mocha": Runner(files=(".mocharc.*", ".mocharc", "test/mocha.opts"), package_key="mocha"),
+    "mvn": Runner(closed=tuple(f".mvn/{name}" for name in _MAVEN)),
     "mypy": Runner(files=("mypy.ini", ".mypy.ini"), toml="tool.mypy", ini=(("setup.cfg", "mypy*"),)),
     "nox": Runner(files=("noxfile.py",)),
+    "npm": Runner(closed=(".npmrc",)),
+    "nx": Runner(files=("nx.json", "project.json")),
+    "nyc": Runner(files=(".nycrc", ".nycrc.*"), package_key="nyc"),
+    "pdm": Runner(closed=("pdm.toml",), toml="tool.pdm.scripts"),
+    "phpstan": Runner(files=("phpstan.neon", "phpstan.neon.dist", "phpstan.dist.neon")),
     "phpunit": Runner(files=("phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml")),
+    "pipenv": Runner(closed=(".env",)),
+    "playwright": Runner(files=("playwright.config.*",)),
+    "pnpm": Runner(files=("pnpm-workspace.yaml",), closed=(".npmrc", ".pnpmfile.cjs")),
+    "poe": Runner(files=("poe_tasks.*",), toml="tool.poe"),
+    "pre-commit": Runner(files=(".pre-commit-config.yaml",)),
+    "prettier": Runner(
+        files=(".prettierrc", ".prettierrc.*", "prettier.config.*", ".prettierignore"), package_key="prettier"
+    ),
+    "psalm": Runner(files=("psalm.xml", "psalm.xml.dist")),
+    "pylint": Runner(
+        files=("pylintrc", "pylintrc.toml", ".pylintrc", ".pylintrc.toml"),
+        toml="tool.pylint",
+        ini=(("setup.cfg", "pylint*"), ("tox.ini", "pylint*")),
+    ),
     "pyright": Runner(files=("pyrightconfig.json",), toml="tool.pyright"),
     "rake": Runner(files=("Rakefile", "rakefile", "Rakefile.rb", "rakefile.rb")),
-    "rspec": Runner(files=(".rspec",)),
+    "rspec": Runner(closed=(".rspec", ".rspec-local")),
     "rubocop": Runner(files=(".rubocop.yml",)),
     "ruff": Runner(files=("ruff.toml", ".ruff.toml"), toml="tool.ruff"),
+    "rustc": Runner(closed=_CARGO),
+    "shellcheck": Runner(files=(".shellcheckrc", "shellcheckrc")),
+    "stylelint": Runner(files=("stylelint.config.*", ".stylelintrc", ".stylelintrc.*"), package_key="stylelint"),
+    "tap": Runner(closed=(".taprc",), package_key="tap"),
     "task": Runner(files=("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml")),
     "tox": Runner(files=("tox.ini", "tox.toml"), toml="tool.tox"),
-    "vitest": Runner(files=("vitest.config.*", "vitest.workspace.*")),
+    "tsc": Runner(files=("tsconfig.json",)),
+    "turbo": Runner(files=("turbo.json",)),
+    "uv": Runner(closed=("uv.toml",)),
+    "vitest": Runner(files=("vitest.config.*", "vitest.workspace.*", "vite.config.*")),
+    "yamllint": Runner(files=(".yamllint", ".yamllint.*")),
+    "yarn": Runner(closed=(".yarnrc.yml", ".yarnrc", ".npmrc")),
 }
-ALIASES = {"py.test": PYTEST, "gmake": "make", "python3": "python"}
+ALIASES = {
+    "py.test": PYTEST,
+    "docker-compose": "docker",
+    "gmake": "make",
+    "gradlew": "gradle",
+    "inv": "invoke",
+    "mvnw": "mvn",
+    "npx": "npm",
+    "podman": "docker",
+    "podman-compose": "docker",
+    "pnpx": "pnpm",
+    "python3": "python",
+    "vue-tsc": "tsc",
+}
 
 # Programs that run scripts of package.json, and the subcommands before the script's name.
 SCRIPT_RUNNERS: dict[str, frozenset[str]] = {

@@ -110,7 +110,7 @@ def _task(task: TaskReceipt, title_cells: int, width: int, said: str) -> Iterato
 def _remarks(task: TaskReceipt) -> Iterator[str]:
     """Yield what to know about the task's work besides its verdict."""
     for path in dict.fromkeys(task.undone):
-        yield f"restored {path}: it is protected"
+        yield f"restored {path}: it is protected (see `May edit:`)"
     for report in task.reported:
         yield f"review {report.path}: {report.what}"
     for denial in task.denials:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from bridle.loop.protection.formats import named_blocks
 from bridle.loop.protection.formats.named_blocks import Block
-from bridle.loop.protection.protected_parts import FIRST_GOAL, OF_EVERY_GOAL, Restored
+from bridle.loop.protection.protected_parts import FIRST_GOAL, FUNCTIONS, OF_EVERY_GOAL, Restored
 
 # In make's order of precedence.
 FILE_NAMES = ("GNUmakefile", "makefile", "Makefile")
@@ -45,7 +45,8 @@ class Goal:
 
 def restore(origin: str, current: str, names: Collection[str]) -> Restored | None:
     """Return the current text with the original rules and variables of these names."""
-    return named_blocks.restore(read, origin, current, names)
+    patterns = {name for text in (origin, current) for name in _variables_by_pattern(text, names)}
+    return named_blocks.restore(read, origin, current, {*names, *patterns})
 
 
 def uses(texts: Iterable[str], goals: Sequence[str]) -> Goal:
@@ -111,6 +112,8 @@ def read(text: str) -> list[Block]:
             names = {f"${assigned[1]}": _Value(tuple(conditions), assigned[2], _one_line(assigned[3]))}
         elif (include := _INCLUDE.match(line)) is not None:
             names = {"include": (tuple(conditions), _one_line(include[1]))}
+        elif _is_function_call(line):
+            names = {FUNCTIONS: (tuple(conditions), _one_line(line))}
         elif (rule := _RULE.match(line)) is not None:
             end = _end_of_recipe(lines, end)
             names = _rule_names(rule, lines[position + 1 : end], tuple(conditions))
@@ -152,6 +155,28 @@ def _rule_names(rule: re.Match[str], recipe: Sequence[str], conditions: tuple[st
         else:
             names[target] = meaning
     return names
+
+
+def _variables_by_pattern(text: str, names: Collection[str]) -> Iterator[str]:
+    """Yield the patterns such as `t%` for which a variable is set that one of these targets would use."""
+    for block in read(text):
+        for name, meaning in block.names.items():
+            if "%" in name and isinstance(meaning, _Rule) and "=" in " ".join(meaning.prerequisites):
+                before, _, after = name.partition("%")
+                if any(known.startswith(before) and known.endswith(after) for known in names):
+                    yield name
+
+
+def _is_function_call(line: str) -> bool:
+    """Return whether a line is nothing but a call such as `$(eval …)`, which may define anything."""
+    if not line.startswith(("$(", "${")):
+        return False
+    closing, depth = (")" if line[1] == "(" else "}"), 0
+    for position, character in enumerate(line):
+        depth += (character == line[1]) - (character == closing)
+        if position > 1 and depth == 0:
+            return not line[position + 1 :].strip()
+    return True
 
 
 def _logical_lines(text: str) -> Iterator[str]:

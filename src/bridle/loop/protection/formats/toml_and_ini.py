@@ -15,18 +15,13 @@ from bridle.loop.protection.formats import named_blocks
 from bridle.loop.protection.formats.named_blocks import Block
 from bridle.loop.protection.protected_parts import Restored
 
-# New settings of a test runner may not have these keys, which choose the tests.
+# New settings of a test runner or linter may not have these keys, which choose what is tested.
 CHOOSING = frozenset(
-    {
-        "addopts",
-        "collect_imported_tests",
-        "norecursedirs",
-        "python_classes",
-        "python_files",
-        "python_functions",
-        "testpaths",
-        "usefixtures",
-    }
+    {"addopts", "collect_imported_tests", "norecursedirs", "python_classes", "python_files", "python_functions"}
+    | {"required_plugins", "testpaths", "usefixtures"}
+    | {"disable", "disable_error_code", "exclude", "exclude_also", "extend-exclude", "extend-ignore", "extend_exclude"}
+    | {"extend-per-file-ignores", "fail_under", "files", "force-exclude", "ignore", "ignore-paths", "ignore_errors"}
+    | {"ignore_missing_imports", "include", "omit", "per-file-ignores", "select", "skip", "skips", "tests"}
 )
 
 _HEADER = re.compile(r"[ \t]*\[\[?[ \t]*([^\[\]\n]+?)[ \t]*\]\]?[ \t]*(?:#.*)?$")
