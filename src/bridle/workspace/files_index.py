@@ -11,7 +11,7 @@ import asyncio
 import os
 import re
 import weakref
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -57,7 +57,7 @@ class FilesIndex:
     """A private index of all files that are not ignored."""
 
     def __init__(self, git: Git, real: Path, conditions: Conditions) -> None:
-        self._git, self._real, self._conditions = git, real, conditions
+        self._git, self._real, self._conditions, self.id_length = git, real, conditions, conditions.id_length
         self._path = private_index_path(real)
         weakref.finalize(self, remove_index, self._path)
         self._identity: Identity | None = None
@@ -113,12 +113,12 @@ class FilesIndex:
     async def _compare_all(self, *, may_convert: bool) -> None:
         """Compare the content of all files with the entries of an index whose stat data may be forged."""
         data = self._path.read_bytes()
-        entries = list(index_file.entries(data, self._conditions.id_length))
+        entries = list(index_file.entries(data, self.id_length))
         if may_convert:  # a file with the very bytes of its blob is unchanged, whatever the conversions are now
             entries = await asyncio.to_thread(index_file.differing, entries, self._git.folder)
         self._clear_sizes(entry.size_at for entry in entries)
-        self._sizes = {}
         await self._git.run(*NO_SHORTCUTS, "update-index", "-q", "--refresh", variables=self.variables, accepts=(0, 1))
+        self._sizes = {}
 
     def _has_only_entries(self, data: bytes) -> bool:
         """Return whether the real index, with this content, has no marks and no extensions for other features."""
@@ -221,7 +221,7 @@ class FilesIndex:
         data = bytearray(self._path.read_bytes())
         for at, size in self._sizes.items():
             data[at : at + 4] = size
-        index_file.seal(data, self._conditions.id_length)
+        index_file.seal(data, self.id_length)
         return bytes(data)
 
     def _hash_again(self, seconds: range) -> None:
@@ -242,7 +242,7 @@ class FilesIndex:
             return
         for at in self._sizes:
             data[at : at + 4] = bytes(4)
-        index_file.seal(data, self._conditions.id_length)
+        index_file.seal(data, self.id_length)
         disk.write_private(self._path, bytes(data))
         os.utime(self._path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
 
@@ -312,6 +312,12 @@ def converts(git: Git) -> bool:
 def may_track(git: Git, name: str) -> bool:
     """Return whether a file of this name may be one of those that the last look found."""
     return any(index.may_have(name) for index in git.files_indexes.values())
+
+
+def file_names(git: Git) -> Iterator[str]:
+    """Yield the names of the files that the last look found."""
+    for index in list(git.files_indexes.values())[:1]:
+        yield from index_file.file_names(Path(index.variables["GIT_INDEX_FILE"]), index.id_length)
 
 
 async def accept_real_index(git: Git, tree: str) -> None:

@@ -97,6 +97,15 @@ def entries(data: bytes, id_length: int) -> Iterator[Entry]:
         at += (end - at) // 8 * 8 + 8
 
 
+def file_names(path: Path, id_length: int) -> Iterator[str]:
+    """Yield the names of the files and links in an index; none if the index is gone."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return
+    yield from (os.fsdecode(entry.name) for entry in entries(data, id_length))
+
+
 def differing(listed: Iterable[Entry], folder: Path) -> list[Entry]:
     """Return the entries whose files have other bytes than their blob, cannot be read, or are large."""
     return [entry for entry in listed if _object_id(folder / os.fsdecode(entry.name), entry.object) != entry.object]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bridle.ground import clock
-from bridle.loop.checks import ignored_files
+from bridle.loop.checks import bytecode, ignored_files
 from bridle.loop.checks.fixed_tree import fixed_tree, forget_interrupted
 from bridle.loop.checks.fresh_checkout import changed_in, checkout
 from bridle.loop.checks.run_check import run_check
@@ -31,6 +31,7 @@ async def check(args: CheckArgs, context: RunContext) -> ChecksResult:
     """
     began = clock.now().timestamp()
     async with fixed_tree(context, is_known=known_files.take_over(context, args.kind)) as fixed:
+        bytecode.remove_new(context)
         if context.settings.clean == CHECKOUT:
             results, changed = await _in_checkout(context, fixed.work, args.checks, args.task)
         else:

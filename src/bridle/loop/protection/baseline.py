@@ -26,6 +26,7 @@ from bridle.loop.protection.file_states import Entry
 from bridle.loop.protection.find import find_definitions
 from bridle.loop.protection.findings import RepositoryFiles
 from bridle.loop.protection.protected_parts import Protected
+from bridle.loop.protection.python_modules import find_replacing
 from bridle.loop.protection.tree_changes import changes_since
 from bridle.loop.settings.bridle_toml import FILE_NAME
 from bridle.loop.text.path_patterns import matches
@@ -148,7 +149,14 @@ async def adopt(
     parts = [part for part in old.protected.parts if part.path not in changed]
     parts += [part for part in now.parts if part.path in changed and part.path not in files]
     absent = {path: why for path, why in old.protected.absent.items() if path not in changed or path in now.absent}
-    protected = replace(old.protected, files=dict(sorted(files.items())), parts=tuple(parts), absent=absent)
+    modules = tuple(sorted({*old.protected.python_modules, *changed.intersection(now.python_modules)}))
+    protected = replace(
+        old.protected,
+        files=dict(sorted(files.items())),
+        parts=tuple(parts),
+        absent=absent,
+        python_modules=modules,
+    )
     kept = {path: entry for path, entry in old.kept.items() if path not in changed}
     kept |= await _keep(context, [path for path in protected.paths if path in changed], others=kept)
     local = {name: tip for name in await local_changes(context) if with_new_marks or name in old.local}
@@ -227,7 +235,8 @@ def find_protected(context: RunContext, names: list[str]) -> Protected:
         if path not in files:
             absent[path] = f"{why}, and did not exist when the run began"
     parts = tuple(part for part in definitions.parts if part.path not in files)
-    return replace(definitions, files=dict(sorted(files.items())), parts=parts, absent=absent)
+    modules = tuple(sorted(path for path, _ in find_replacing(folder, definitions.python_folders)))
+    return replace(definitions, files=dict(sorted(files.items())), parts=parts, absent=absent, python_modules=modules)
 
 
 async def work_in(context: RunContext, tree: str) -> str:

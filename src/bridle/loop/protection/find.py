@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Collection, Iterable, Sequence
 
+from bridle.loop.protection import python_modules
 from bridle.loop.protection.findings import Findings, RepositoryFiles
 from bridle.loop.protection.formats import makefile, package_json
 from bridle.loop.protection.protected_parts import MAKE, NPM, Protected
@@ -27,6 +28,7 @@ from bridle.loop.text.path_patterns import matches
 # Scripts that run scripts that run targets; this also ends cycles.
 _DEPTH = 8
 _COMMAND_CHARACTERS = 60
+_PYTHONPATH = "PYTHONPATH="
 
 
 def find_definitions(commands: Iterable[str], repository: RepositoryFiles) -> Protected:
@@ -68,6 +70,10 @@ class _Finder:
         """Add what the arguments of a known program define."""
         name = posixpath.basename(word)
         name = ALIASES.get(name, name)
+        self.findings.python_folders.update(python_modules.folders_on_path(name, rest))
+        if word.startswith(_PYTHONPATH):
+            value = word.removeprefix(_PYTHONPATH)
+            self.findings.python_folders.update(python_modules.folders_of_variable(value, rest.folder))
         if name == "make":
             self._make(rest, why, depth)
         elif name in SCRIPT_RUNNERS or name in SCRIPT_LISTS:

@@ -23,7 +23,7 @@ _GENERATED_FOLDERS = (
 )
 _GENERATED = re.compile(
     rf"(?:^|/)(?:{'|'.join(_GENERATED_FOLDERS)})(?:/|$)"
-    r"|\.(?:pyc|pyo|o|a|so|class|log|tmp|swp|lock|coverage|DS_Store)$|(?:^|/)\.(?:coverage|DS_Store|env)$"
+    r"|\.(?:o|a|so|class|log|tmp|swp|lock|coverage|DS_Store)$|(?:^|/)\.(?:coverage|DS_Store|env)$"
 )
 _SHOWN = 5
 

@@ -66,6 +66,10 @@ class Protected:
     """Folders in which an added conftest.py is inspected."""
     reviewed: Mapping[str, str] = field(default_factory=dict)
     """Files that did not exist and are reported if they are added, each with the reason; as in `absent`."""
+    python_folders: tuple[str, ...] = ()
+    """Folders of which checks import Python modules; `""` is the top."""
+    python_modules: tuple[str, ...] = ()
+    """Files in them that existed and replace modules of the standard library or of a test runner."""
 
     @property
     def paths(self) -> list[str]:

@@ -15,6 +15,7 @@ from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.file_states import Entry
 from bridle.loop.protection.formats import conftest, makefile, package_json, toml_and_ini
 from bridle.loop.protection.protected_parts import CONFTEST, FREE, INI, MAKE, TOML, Part, Restored
+from bridle.loop.protection.python_modules import find_replacing, is_in_text
 from bridle.loop.protection.shell_commands import is_pattern
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
@@ -66,6 +67,11 @@ async def repairs(
     for path, why in added_files(context.folder, protected.absent):
         if not _is_allowed(path, may_edit) and path not in versions:
             collected.append(Repair(path, f"it was added, and {why}; {MAY_EDIT}", None))
+    for path, module in find_replacing(context.folder, protected.python_folders):
+        is_known = path in protected.python_modules or path in versions or is_in_text(path, context.plan.text)
+        if not is_known and not _is_allowed(path, may_edit):
+            what = f"it was added, and python would import it instead of the module {module}"
+            collected.append(Repair(path, f"{what}; {MAY_EDIT}", None))
     known = {part.path for part in protected.parts}
     new = [Part(path, CONFTEST) for path in conftests if path not in known and path not in protected.files]
     by_path: dict[str, list[Part]] = {}
