@@ -192,6 +192,9 @@ async def _end_operations(git: Git, own: Path, files: frozenset[str]) -> list[st
 
 async def _entries(git: Git, variables: dict[str, str] | None = None) -> list[tuple[str, str]] | None:
     """Return the tag and the name of each entry of an index; None where git cannot read it."""
+    path = await git.index_path()
+    if os.path.lexists(path) and not path.is_file():  # git would wait for a writer of a named pipe
+        return None
     code, text = await git.run("ls-files", "-v", "-z", accepts=(0, 128), variables=variables)
     return None if code else [(line[0], line[2:]) for line in text.split("\0") if line]
 

@@ -52,13 +52,15 @@ class Entry(NamedTuple):
 
 
 def identify(path: Path) -> Identity | None:
-    """Return the identity of an index; None if the file does not exist."""
+    """Return the identity of an index; None if it does not exist or is not a file."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         return None
     try:
         facts = os.fstat(fd)
+        if not stat.S_ISREG(facts.st_mode):
+            return None
         checksum = os.pread(fd, _CHECKSUM_BYTES, max(0, facts.st_size - _CHECKSUM_BYTES))
         if not any(checksum):  # the setting index.skipHash
             checksum = hashlib.sha256(path.read_bytes()).digest()

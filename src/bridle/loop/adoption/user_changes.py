@@ -16,6 +16,8 @@ from pathlib import Path
 
 import msgspec
 
+from bridle.errors import DiskError
+from bridle.ground import disk
 from bridle.journal.stores.store import Store
 from bridle.loop import effects, user_messages
 from bridle.loop.adoption import lost_commits, run_commits, worker_changes
@@ -28,6 +30,7 @@ from bridle.loop.checks.without_files import put_back
 from bridle.loop.effect_results import MovedCopy, UserChanges
 from bridle.loop.performers.branch import return_to_branch
 from bridle.loop.performers.delivery import Delivery
+from bridle.loop.plan.read_plan import LIMIT_BYTES
 from bridle.loop.plan.tick_boxes import tick_text
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED
@@ -248,8 +251,8 @@ async def _is_ticked(context: RunContext, receipt: Receipt, before: str, plan: s
     if not context.settings.tick or code != 0:
         return False
     try:
-        return tick_text(Path(plan), text, done)[0].encode() == (context.folder / plan).read_bytes()
-    except (OSError, UnicodeEncodeError):
+        return tick_text(Path(plan), text, done)[0].encode() == disk.read_bounded(context.folder / plan, LIMIT_BYTES)
+    except (DiskError, UnicodeEncodeError):
         return False
 
 

@@ -13,7 +13,7 @@ from bridle.loop.checks.fixed_tree import work_tree
 from bridle.loop.effect_results import FileReport, ProtectResult
 from bridle.loop.effects import ProtectArgs
 from bridle.loop.performers.branch import last_of_run
-from bridle.loop.protection import baseline, file_states, untracked_files
+from bridle.loop.protection import baseline, check_programs, file_states, untracked_files
 from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.file_states import Entry
 from bridle.loop.protection.newly_ignored import changed_ignored_files, newly_ignored_files
@@ -53,6 +53,8 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
     versions = await _versions(context, start, last, before)
     conftests = await _conftests(context, start)
     wanted = await repairs(context, start, versions, may_edit, conftests)
+    programs = check_programs.find_changed(context, before, may_edit)
+    wanted += [repair for repair in programs if repair.path not in {one.path for one in wanted}]
     found = await untracked_files.find_lost(context, start, before, may_edit)
     mine = [Repair(name, untracked_files.DELETED, None) for name in found.names()] if found is not None else []
     undone = _noted(context, args, [*wanted, *mine])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bridle.errors import AgentNotReady, DiskError, UsageError
-from bridle.ground import clock, disk, ids
+from bridle.errors import AgentNotReady, UsageError
+from bridle.ground import clock, disk, ids, real_path
 from bridle.ground.json_fields import JsonFields
 from bridle.loop import effect_results, effects
 from bridle.loop.effect_results import WorkResult
@@ -19,7 +20,7 @@ from bridle.loop.performers.earlier_attempts import log_task, spent_before
 from bridle.loop.plan.model import Task
 from bridle.loop.process.task_state import Usage
 from bridle.loop.progress_events import AgentPrinted
-from bridle.loop.protection import untracked_files
+from bridle.loop.protection import baseline, check_programs, untracked_files
 from bridle.loop.user_messages import UserMessageReader
 from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.refs import task_slug
@@ -54,6 +55,9 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader,
     with after_agent.agent_at_work(context) as git_baseline:
         before = await _snapshot(context, args, is_known=is_known)
         state_before = git_leftovers.read_state(context.folder)
+        start = baseline.find(context)
+        if start is not None:
+            check_programs.record(context, start.protected.programs, before.name)
         received = messages.since(args.after)
         prompt = _prompt(context.plan.task(args.task), args, context, (*args.hints, *received.hints))
         prompt_path = _save_prompt(context, args, prompt.text)
@@ -164,13 +168,15 @@ def _answer_text(args: WorkArgs) -> str | None:
 
 
 def _agents_file(folder: Path) -> str | None:
-    path = folder / AGENTS_FILE
-    if not path.is_file():
+    """Return the text of AGENTS.md; None for a link out of the repository, whose target an agent may not read."""
+    top = os.path.realpath(folder)
+    path = real_path.resolve(AGENTS_FILE, top, top)
+    if path is None or not path.startswith(f"{top}/"):
         return None
-    try:
-        return disk.read_bounded(path, AGENTS_LIMIT_BYTES).decode("utf-8", "replace")
-    except DiskError:
-        return None  # too large for a prompt, or unreadable: the agent can read it itself
+    data = disk.read_part(path, AGENTS_LIMIT_BYTES + 1, follow_links=False)
+    if data is None or len(data) > AGENTS_LIMIT_BYTES:
+        return None  # missing, or too large for a prompt: the agent can read it itself
+    return data.decode("utf-8", "replace")
 
 
 def _save_prompt(context: RunContext, args: WorkArgs, text: str) -> Path:

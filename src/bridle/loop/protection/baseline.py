@@ -27,6 +27,7 @@ from bridle.loop.protection.find import find_definitions
 from bridle.loop.protection.findings import RepositoryFiles
 from bridle.loop.protection.protected_parts import Protected
 from bridle.loop.protection.python_modules import find_replacing
+from bridle.loop.protection.runner_table import INSTALLED
 from bridle.loop.protection.tree_changes import changes_since
 from bridle.loop.settings.bridle_toml import FILE_NAME
 from bridle.loop.text.path_patterns import matches
@@ -226,6 +227,9 @@ def find_protected(context: RunContext, names: list[str]) -> Protected:
     files = dict(definitions.files)
     for pattern in settings.protect:
         files |= {name: "the setting `protect` names it" for name in names if matches(pattern, name)}
+    # Each worktree has its own of these: see `check_programs`.
+    known = frozenset(names)
+    files = {name: why for name, why in files.items() if name in known or not INSTALLED.intersection(name.split("/"))}
     files |= {name: "it belongs to Bridle" for name in names if name.startswith(f"{OUR_FOLDER}/")}
     files |= {name: "it has Bridle's settings" for name in names if Path(name).name == FILE_NAME}
     if (own := plan_path(context)) is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Collection, Iterable, Sequence
 
 from bridle.loop.protection import python_modules
@@ -29,6 +30,7 @@ from bridle.loop.text.path_patterns import matches
 _DEPTH = 8
 _COMMAND_CHARACTERS = 60
 _PYTHONPATH = "PYTHONPATH="
+_PROGRAM = re.compile(r"(?!-)[A-Za-z0-9._+/-]{1,200}")
 
 
 def find_definitions(commands: Iterable[str], repository: RepositoryFiles) -> Protected:
@@ -70,6 +72,8 @@ class _Finder:
         """Add what the arguments of a known program define."""
         name = posixpath.basename(word)
         name = ALIASES.get(name, name)
+        if _PROGRAM.fullmatch(word):
+            self.findings.programs.add(join(rest.folder, word) if "/" in word else word)
         self.findings.python_folders.update(python_modules.folders_on_path(name, rest))
         if word.startswith(_PYTHONPATH):
             value = word.removeprefix(_PYTHONPATH)

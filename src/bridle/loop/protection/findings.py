@@ -36,6 +36,7 @@ class Findings:
     """Files that are reported if they are added, each with the reason; as in `absent`."""
     conftest_folders: set[str] = field(default_factory=set)
     python_folders: set[str] = field(default_factory=set)
+    programs: set[str] = field(default_factory=set)
     _names: dict[tuple[str, str, str], set[str]] = field(default_factory=dict)
 
     def part(self, path: str, kind: str, names: Iterable[str] = (), *, state: str = THERE) -> None:
@@ -56,4 +57,5 @@ class Findings:
             tuple(sorted(self.conftest_folders)),
             dict(sorted(self.reviewed.items())),
             tuple(sorted(self.python_folders)),
+            programs=tuple(sorted(self.programs)),
         )

@@ -70,6 +70,8 @@ class Protected:
     """Folders of which checks import Python modules; `""` is the top."""
     python_modules: tuple[str, ...] = ()
     """Files in them that existed and replace modules of the standard library or of a test runner."""
+    programs: tuple[str, ...] = ()
+    """Words of the checks that may be programs; see `check_programs`."""
 
     @property
     def paths(self) -> list[str]:

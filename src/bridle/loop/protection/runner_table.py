@@ -145,6 +145,8 @@ FOLDER_FLAGS = frozenset({"-C", "--prefix", "--cwd", "--dir", "--directory"})
 # Flags that choose packages of the repository by name, and flags for all packages.
 PACKAGE_FLAGS = frozenset({"-w", "--workspace", "--filter", "-F"})
 ALL_PACKAGES = frozenset({"-r", "--recursive", "-ws", "--workspaces"})
+# Folders of installed packages.
+INSTALLED = frozenset({"node_modules", ".venv", "venv"})
 # Programs that install what a file lists, and their subcommands for it.
 INSTALLERS = frozenset(
     {"pip", "pip3", "uv", "poetry", "pdm", "pipenv", "npm", "pnpm", "yarn", "bun", "bundle", "composer"}

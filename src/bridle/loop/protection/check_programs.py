@@ -1,0 +1,140 @@
+"""Programs in the working copy that checks would start: those of `node_modules/.bin`, `.venv/bin` and the PATH.
+
+Git ignores most of them, and each worktree has its own. So they are recorded before every agent, and restored after it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from bridle.errors import DiskError
+from bridle.ground import disk
+from bridle.loop.protection import file_states
+from bridle.loop.protection.file_states import FILE, LINK, PROGRAM, Entry
+from bridle.loop.protection.repairs import MAY_EDIT, Repair
+from bridle.loop.text.path_patterns import matches
+from bridle.loop.working_copy.run_context import RunContext
+from bridle.workspace.restore_paths import folders_above, is_file
+
+FOLDER = "bridle-programs"
+# Programs that start others: one of that name in a folder of packages would decide every check.
+_STARTERS = ("bash", "env", "git", "make", "node", "npm", "npx", "python", "python3", "sh")
+_PACKAGES = ("node_modules/.bin", ".venv/bin", "venv/bin")
+# A path of links may be so long.
+_LINKS = 8
+
+
+def record(context: RunContext, words: Sequence[str], name: str) -> None:
+    """Record the programs of checks before an agent starts; keep what an interrupted attempt has recorded.
+
+    `words`: the words of the checks that may be programs.
+    """
+    path = _path(context, name)
+    if path.exists():
+        return
+    folder = disk.make_private_folder(path.parent)
+    entries: dict[str, list[str]] = {}
+    for place in _existing(context, words):
+        read = _read(context.folder / place)
+        if read is not None:
+            mode, data = read
+            digest = hashlib.sha256(data).hexdigest()
+            if not (folder / digest).exists():
+                disk.write_atomic(folder / digest, data)
+            entries[place] = [mode, digest]
+    disk.write_json_atomic(path, {"entries": entries, "forbidden": sorted(_forbidden(context, words))})
+
+
+def find_changed(context: RunContext, name: str, may_edit: Sequence[str]) -> list[Repair]:
+    """Return the repairs of the programs that were changed, deleted or added since they were recorded."""
+    value = disk.read_json(_path(context, name)) if name else None
+    if not isinstance(value, dict):
+        return []
+    repairs = []
+    for path, (mode, digest) in value["entries"].items():
+        now = _read(context.folder / path)
+        if now is not None and (now[0], hashlib.sha256(now[1]).hexdigest()) == (mode, digest):
+            continue
+        data = disk.read_bounded(_path(context, name).with_name(digest), file_states.LIMIT_BYTES)
+        change = "changed" if os.path.lexists(context.folder / path) else "deleted"
+        repairs.append(Repair(path, f"it was {change}, and a check starts it; {MAY_EDIT}", Entry(mode, ""), data))
+    for path in value["forbidden"]:
+        if os.path.lexists(context.folder / path):
+            repairs.append(
+                Repair(path, f"it was added, and a check would start it instead of another; {MAY_EDIT}", None)
+            )
+    return [repair for repair in repairs if not any(matches(pattern, repair.path) for pattern in may_edit)]
+
+
+def _path(context: RunContext, name: str) -> Path:
+    return context.run_folder / FOLDER / f"{name}.json"
+
+
+def _existing(context: RunContext, words: Sequence[str]) -> list[str]:
+    """Return the programs of these words that exist in the working copy, and what they are links to."""
+    named = [word for word in words if "/" in word and not os.path.isabs(word)]
+    found = [f"{folder}/{word}" for folder in (*_on_path(context), *_PACKAGES) for word in (*words, *_STARTERS)]
+    paths = [os.path.normpath(path) for path in (*named, *found)]
+    return list(dict.fromkeys(target for path in paths for target in _links(context.folder, path)))
+
+
+def _forbidden(context: RunContext, words: Sequence[str]) -> Iterator[str]:
+    """Yield the programs that do not exist, and would be started instead of one elsewhere."""
+    on_path = list(_on_path(context))
+    outside = os.pathsep.join(
+        part for part in context.environment.get("PATH", "").split(os.pathsep) if _inside(context, part) is None
+    )
+    for folder in dict.fromkeys((*on_path, _PACKAGES[0])):
+        for word in dict.fromkeys((*(words if folder in on_path else ()), *_STARTERS)):
+            path = f"{folder}/{word}"
+            is_free = "/" not in word and not os.path.lexists(context.folder / path)
+            if is_free and _is_folder(context.folder, folder) and shutil.which(word, path=outside):
+                yield path
+
+
+def _on_path(context: RunContext) -> Iterator[str]:
+    """Yield the folders of the PATH inside the working copy."""
+    for part in context.environment.get("PATH", "").split(os.pathsep):
+        inside = _inside(context, part)
+        if inside is not None:
+            yield inside
+
+
+def _inside(context: RunContext, part: str) -> str | None:
+    path = os.path.normpath(os.path.join(context.folder, part))
+    return os.path.relpath(path, context.folder) if Path(path).is_relative_to(context.folder) else None
+
+
+def _links(top: Path, path: str) -> Iterable[str]:
+    """Yield a path and what it leads to, as far as that exists inside a folder and not behind a link to a folder."""
+    for _ in range(_LINKS):
+        place = top / path
+        if path.startswith("../") or not is_file(top, path):
+            return
+        yield path
+        if not place.is_symlink():
+            return
+        path = os.path.relpath(os.path.join(place.parent, os.readlink(place)), top)
+
+
+def _is_folder(top: Path, folder: str) -> bool:
+    """Return whether a folder exists and is not behind a link."""
+    return (top / folder).is_dir() and not any((top / one).is_symlink() for one in (folder, *folders_above(folder)))
+
+
+def _read(place: Path) -> tuple[str, bytes] | None:
+    """Return the mode and the content of a file or link; None for anything else and for large files."""
+    try:
+        mode = place.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            return LINK, os.fsencode(os.readlink(place))
+        if not stat.S_ISREG(mode):
+            return None
+        return PROGRAM if mode & stat.S_IXUSR else FILE, disk.read_bounded(place, file_states.LIMIT_BYTES)
+    except (OSError, DiskError):
+        return None

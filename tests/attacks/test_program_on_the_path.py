@@ -1,0 +1,56 @@
+"""Attack: a program in a folder of installed packages that a check starts, replaced or put before the real one.
+
+Git ignores `node_modules/.bin` and `.venv/bin`, so no commit shows it. They are recorded before the agent, and restored
+after it; installing another package stays possible.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from bridle.loop.protection import check_programs
+from tests.loop.fixtures.repositories import Repository, make_repository
+
+PASS = "#!/bin/sh\nexit 0\n"
+FAIL = "#!/bin/sh\nexit 1\n"
+
+
+def put_program(here: Repository, name: str, text: str) -> None:
+    path = here.folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def test_it_is_restored_or_removed(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {".gitignore": "node_modules/\n.venv/\n", "package.json": "{}\n"}
+    check = ".venv/bin/pytest && node_modules/.bin/jest && grep one two"
+    here = make_repository(tmp_path / "r", files, checks=(check,))
+    path = f"{here.folder}/.venv/bin:{os.environ['PATH']}"
+    here.context = replace(here.context, environment={**here.context.environment, "PATH": path})
+    for name in (".venv/bin/pytest", ".venv/bin/python", "node_modules/jest/bin/jest.js"):
+        put_program(here, name, FAIL)
+    link = here.folder / "node_modules/.bin/jest"
+    link.parent.mkdir()
+    link.symlink_to("../jest/bin/jest.js")
+    start = here.start()
+    assert not start.kept.keys() & {".venv/bin/pytest", "node_modules/.bin/jest"}, "a worktree has its own"
+    check_programs.record(here.context, start.protected.programs, "before")
+    for name in (".venv/bin/pytest", ".venv/bin/python", ".venv/bin/grep", ".venv/bin/black", "node_modules/.bin/node"):
+        put_program(here, name, PASS)
+    put_program(here, "node_modules/jest/bin/jest.js", PASS)
+    put_program(here, "node_modules/.bin/jest", PASS)
+    check_programs.record(here.context, start.protected.programs, "before")  # an interrupted iteration begins again
+    assert here.check(check)["passed"]
+    undone = {report["path"]: report["what"] for report in here.protect(snapshot="before")["undone"]}
+    changed = {".venv/bin/pytest", ".venv/bin/python", "node_modules/.bin/jest", "node_modules/jest/bin/jest.js"}
+    added = {".venv/bin/grep", "node_modules/.bin/node"} if os.path.exists("/usr/bin/node") else {".venv/bin/grep"}
+    assert changed | added <= undone.keys() <= changed | {".venv/bin/grep", "node_modules/.bin/node"}
+    assert all("a check" in what and "`May edit:`" in what for what in undone.values())
+    assert not here.check(check)["passed"]
+    assert link.is_symlink()
+    assert (here.folder / ".venv/bin/black").exists()
+    assert here.protect(snapshot="before", iteration=2)["undone"] == []
