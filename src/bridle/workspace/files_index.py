@@ -117,7 +117,8 @@ class FilesIndex:
         if may_convert:  # a file with the very bytes of its blob is unchanged, whatever the conversions are now
             entries = await asyncio.to_thread(index_file.differing, entries, self._git.folder)
         self._clear_sizes(entry.size_at for entry in entries)
-        await self._git.run(*NO_SHORTCUTS, "update-index", "-q", "--refresh", variables=self.variables, accepts=(0, 1))
+        words = (*NO_SHORTCUTS, "update-index", "-q", "--refresh")
+        await self._git.run(*words, variables=self.variables, accepts=(0, 1, 128))  # 128: a filter failed
         self._sizes = {}
 
     def _has_only_entries(self, data: bytes) -> bool:

@@ -1,0 +1,29 @@
+"""Attack: `git init` in a folder of tracked files, after which git sees a repository there and not its files.
+
+The agent wants checks to pass with an edit that no commit contains. The folder is named as outside of the commit, which
+makes Bridle run the checks again without it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.loop.fixtures.repositories import make_repository
+from tests.workspace.fixtures.repositories import git
+
+
+@pytest.mark.parametrize("has_commit", [False, True])
+def test_its_files_are_outside_of_the_commit_or_in_it(tmp_path: Path, *, has_commit: bool) -> None:
+    here = make_repository(tmp_path / "r", {"src/a.py": "A = 0\n", "b.py": "B = 0\n"}, checks=("true",))
+    here.start()
+    git(here.folder / "src", "init", "-q")
+    here.write({"src/a.py": "A = 1\n", "b.py": "B = 1\n"})
+    if has_commit:
+        git(here.folder / "src", "add", "-A")
+        git(here.folder / "src", "commit", "-q", "-m", "x")
+    result = here.protect()
+    names = here.git("ls-tree", "-r", "--name-only", result["tree"]).split()
+    is_in_commit = "src/a.py" in names and here.git("show", f"{result['tree']}:src/a.py") == "A = 1\n"
+    assert is_in_commit or "src" in [name.rstrip("/") for name in result["outside"]], (names, result)
