@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bridle.loop.protection.repairs import MAY_EDIT
 from tests.loop.fixtures.repositories import Repository, make_repository
 
 TEST = "def test_one():\n    assert 1 == 1\n"
@@ -35,7 +36,7 @@ def test_it_is_seen_every_time(tmp_path: Path, mark: str) -> None:
         edit_secretly(here, "code.py", f"VALUE = {number}\n", mark=mark)
         result = here.protect(iteration=number)
         assert [(report["path"], report["what"]) for report in result["undone"]] == [
-            ("test_a.py", "it was changed, and the check `pytest test_a.py` names it")
+            ("test_a.py", f"it was changed, and the check `pytest test_a.py` names it; {MAY_EDIT}")
         ]
         assert here.read("test_a.py") == TEST
         assert here.git("show", f"{result['tree']}:code.py") == f"VALUE = {number}\n"
