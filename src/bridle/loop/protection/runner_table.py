@@ -39,7 +39,7 @@ RUNNERS: dict[str, Runner] = {
     ),
     "ava": Runner(files=("ava.config.*",), package_key="ava"),
     "bandit": Runner(files=(".bandit",), toml="tool.bandit"),
-    "bazel": Runner(closed=(".bazelrc", ".bazelversion", "tools/bazel")),
+    "bazel": Runner(closed=(".bazelrc", ".bazelversion")),
     "biome": Runner(files=("biome.json", "biome.jsonc")),
     "black": Runner(toml="tool.black"),
     "bun": Runner(closed=("bunfig.toml", ".env", ".env.local", ".env.test", ".npmrc")),
