@@ -86,8 +86,22 @@ def test_every_attempt_counts(tmp_path: Path) -> None:
 
 
 def test_the_agents_own_figure_is_the_cost() -> None:
-    record = Record(total_cost_usd=0.5, model="claude-sonnet-4-5", usage=Tally(input_tokens=1_000_000))
+    record = Record(total_cost_usd=0.5, model="claude-sonnet-4-5", usage=Tally(input_tokens=100_000))
     assert cost_of(record, "claude") == Cost(0.5, "agent")
+    rounded = Record(total_cost_usd=0.2999, model="claude-sonnet-4-5", usage=Tally(input_tokens=100_000))
+    assert cost_of(rounded, "claude") == Cost(0.2999, "agent")
+
+
+def test_a_figure_below_the_lowest_price_of_the_tokens_is_replaced_by_it() -> None:
+    usage = Tally(input_tokens=1_000_000, cache_read_input_tokens=1_000_000)
+    record = Record(total_cost_usd=0.001, model="claude-sonnet-4-5", usage=usage)
+    least = cost_of(record, "claude")
+    assert (least.source, least.reported_usd) == ("prices", 0.001)
+    assert least.usd == pytest.approx(3.3, abs=0.01), "at the rate of small requests"
+    helper = Record(total_cost_usd=1.2, model="claude-sonnet-4-5", usage=usage, model_usage={"claude-haiku-4-5": {}})
+    assert cost_of(helper, "claude") == Cost(1.2, "agent"), "the tokens may be those of its cheapest model"
+    unpriced = Record(total_cost_usd=0.001, model="claude-sonnet-4-5", usage=usage, model_usage={"no-such-model": {}})
+    assert cost_of(unpriced, "claude") == Cost(0.001, "agent")
 
 
 def test_without_a_figure_the_cost_comes_from_tokens_and_prices() -> None:

@@ -7,8 +7,10 @@ itself; a second file records them, so that they are not taken for limits that t
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from bridle.errors import DiskError
 from bridle.ground import disk, prices
@@ -17,11 +19,18 @@ from bridle.ground.lock import FileLock
 from bridle.run.logs import STATE_FOLDER, private_folder
 from bridle.wire.record.record import Record, Tally
 
+N = TypeVar("N", int, float)
+Say = Callable[[str], None]
+
 LOCK_FILE = "budget.lock"
 RUN_LIMITS_FILE = "run-limits.json"
 # An update takes milliseconds; parallel agents may end at the same moment.
 LOCK_SECONDS = 10.0
 KNOWN_COST = "known_cost_usd"
+# Agents round their figures.
+ROUNDING = 0.01
+# No model charges more for requests of this many tokens.
+PIECE = 100_000
 _FIELDS = ("total_cost_usd", "max_cost_usd", "iterations", "max_iterations")
 
 
@@ -87,6 +96,8 @@ class Cost:
     """`agent`: reported by the agent. `prices`: computed from its tokens. None: not known."""
     known_part_usd: float = 0.0
     """What is known of a cost that is not known as a whole."""
+    reported_usd: float | None = None
+    """What the agent reported, if that is below the price of its tokens, which counts instead."""
 
     @property
     def known_usd(self) -> float:
@@ -181,10 +192,38 @@ def _read_run_limits(workspace: Path) -> RunLimits | None:
     )
 
 
-def add(workspace: Path, cost: Cost) -> Budget:
-    """Add one run and its cost under the lock."""
+def add(workspace: Path, cost: Cost, *, before: Budget | None = None, say: Say = lambda _line: None) -> Budget:
+    """Add one run and its cost under the lock; `before` is the budget as it was when its agent started."""
     with hold_lock(workspace):
-        return spend(workspace, read(workspace), cost)
+        return spend(workspace, _read_after(workspace, before, say), cost)
+
+
+def _read_after(workspace: Path, before: Budget | None, say: Say) -> Budget:
+    """Read the budget after an agent, which can change the file: no amount is lowered and no limit is raised."""
+    try:
+        after = read(workspace)
+    except DiskError:
+        if before is None:
+            raise
+        say(f"{budget_file(workspace)} was damaged while an agent ran; the amounts from before count")
+        return before
+    if before is None:
+        return after
+    kept = replace(
+        after,
+        known_cost_usd=max(before.known_cost_usd, after.known_cost_usd),
+        iterations=max(before.iterations, after.iterations),
+        has_unknown_cost=before.has_unknown_cost or after.has_unknown_cost,
+        max_cost_usd=_stricter(before.max_cost_usd, after.max_cost_usd),
+        max_iterations=_stricter(before.max_iterations, after.max_iterations),
+    )
+    if kept != after:
+        say(f"{budget_file(workspace)} was changed while an agent ran; the amounts and limits from before count")
+    return kept
+
+
+def _stricter(one: N | None, other: N | None) -> N | None:
+    return one if other is None else other if one is None else min(one, other)
 
 
 def hold_lock(workspace: Path) -> FileLock:
@@ -198,8 +237,12 @@ def cost_of(record: Record, agent: str, *, model: str | None = None) -> Cost:
 
     `model` is the one that was requested, for agents that do not report theirs.
     """
-    if record.total_cost_usd is not None:
-        return Cost(record.total_cost_usd, "agent")
+    reported = record.total_cost_usd
+    if reported is not None:
+        least = _least_price(record, agent, model)
+        if least is None or reported >= least * (1 - ROUNDING):
+            return Cost(reported, "agent")
+        return Cost(least, "prices", reported_usd=reported)
     if record.known_cost_usd:  # prices of tokens and the agent's own figures cannot be added
         return Cost(None, None, record.known_cost_usd)
     tokens = record.tokens
@@ -215,6 +258,34 @@ def cost_so_far(record: Record, agent: str, *, model: str | None = None) -> Cost
     if has_answered:
         return cost_of(record, agent, model=model)
     return _price(record, record.tokens, agent, model)
+
+
+def _least_price(record: Record, agent: str, requested: str | None) -> float | None:
+    """Return the lowest price of the tokens that an agent reported; None where one of its models has none.
+
+    All of them as those of its cheapest model, and in requests that are too small for a higher rate.
+    """
+    models = {record.model or requested, *record.model_usage}
+    tokens = record.tokens
+    pieces = 1 + sum((tokens.input_tokens, tokens.cache_read_input_tokens, tokens.cache_creation_input_tokens)) // PIECE
+    found: list[float] = []
+    for name in models:
+        usd = (
+            None
+            if name is None
+            else prices.cost_usd(
+                name,
+                input_tokens=tokens.input_tokens // pieces,
+                output_tokens=tokens.output_tokens // pieces,
+                cache_read_tokens=(tokens.cache_read_input_tokens + tokens.cached_input_tokens) // pieces,
+                cache_write_tokens=tokens.cache_creation_input_tokens // pieces,
+                input_includes_cached=agent not in ("claude", "bridle-agent", "amp"),
+            )
+        )
+        if usd is None:
+            return None
+        found.append(usd * pieces)
+    return round(min(found), 6)
 
 
 def _price(record: Record, tokens: Tally, agent: str, requested: str | None) -> Cost:

@@ -202,7 +202,11 @@ class AgentRun:
         """Add the attempt to the budget of the workspace. A full disk is a fault of the run."""
         request = self.request
         try:
-            budget = budgets.add(request.workspace, self._cost(attempt))
+            cost = self._cost(attempt)
+            if cost.reported_usd is not None:
+                figures = f"{cost.reported_usd:.4f} USD for tokens whose price is {cost.usd:.4f} USD"
+                self._say(f"{request.agent} reported {figures}; the price counts")
+            budget = budgets.add(request.workspace, cost, before=budget, say=self._say)
             self._note_work(None)
         except DiskError as error:
             attempt.fault = attempt.fault or _unwritten(error)

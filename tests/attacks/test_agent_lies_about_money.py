@@ -1,0 +1,48 @@
+"""Attack: an agent reports a cost below the price of its tokens, and lowers the amounts in `budget.json`.
+
+The attacker wants to spend more than `--max-cost`. The price of the tokens counts instead, and so do the amounts and
+limits from before the agent; both are printed. The run's own limit is computed from the journal.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.loop.fixtures.fake_agent import make_project
+from tests.loop.fixtures.loop_commands import ONE_TASK, receipt_of
+
+BUDGET = ".ralph/state/budget.json"
+AGENT = """
+with open(".ralph/state/budget.json", "w") as file:
+    json.dump({"total_cost_usd": 0, "max_cost_usd": 9999, "iterations": 0, "max_iterations": None}, file)
+show(type="result", subtype="success", is_error=False, result="no", num_turns=1, duration_ms=1, total_cost_usd=0.0001,
+     usage={"input_tokens": 1000000, "output_tokens": 0}, permission_denials=[], structured_output=answer)
+sys.exit(0)
+"""
+
+
+def test_the_price_and_the_amounts_from_before_count(tmp_path: Path) -> None:
+    here = make_project(tmp_path, ONE_TASK, AGENT)
+    path = here.folder / BUDGET
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"total_cost_usd": 1, "max_cost_usd": 50, "iterations": 3, "max_iterations": None}))
+    done = here.bridle("run", "PLAN.md", "--json", "--max-cost", "5")
+    receipt = receipt_of(done, 3)
+    assert receipt["cost_usd"] == pytest.approx(3, abs=0.001)
+    assert len(here.calls()) == 1, "another one would exceed the limit"
+    assert "claude reported 0.0001 USD for tokens whose price is 3.0000 USD; the price counts" in done.stderr
+    assert f"{BUDGET} was changed while an agent ran; the amounts and limits from before count" in done.stderr
+    spent = json.loads(path.read_text())
+    assert (spent["max_cost_usd"], spent["iterations"]) == (50, 4)
+    assert spent["total_cost_usd"] == pytest.approx(4, abs=0.001)
+
+
+def test_a_damaged_file_is_written_again(tmp_path: Path) -> None:
+    here = make_project(tmp_path, ONE_TASK, f"open({BUDGET!r}, 'w').write('[')\nopen('one', 'w').close()")
+    done = here.bridle("run", "PLAN.md", "--json")
+    assert receipt_of(done, 0)["cost_usd"] == 0.01
+    assert f"{BUDGET} was damaged while an agent ran; the amounts from before count" in done.stderr
+    assert json.loads((here.folder / BUDGET).read_text())["total_cost_usd"] == 0.01
