@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from bridle.journal.format import codec
+from bridle.journal.stores.chain_file import read_chain
 from bridle.journal.upkeep.audit import audit
 from tests.loop.fixtures.fake_agent import Project, make_project
 
@@ -44,9 +45,31 @@ def test_it_agrees_and_is_in_order_and_no_agent_is_started(finished: tuple[Proje
     assert replay.stdout == f"{run.name} (completed) agrees: {effects} effects, {entries} entries\n"
     assert (audited.returncode, audited.stderr) == (0, "")
     assert re.fullmatch(
-        rf"{run.name} has no problems: {entries} entries, {effects} effects, \d+ files read\n", audited.stdout
+        rf"{run.name} has no problems: {entries} entries, {effects} effects, \d+ files read; "
+        rf"chain {entries} sha256:[0-9a-f]{{64}}\n",
+        audited.stdout,
     )
     assert len(here.calls()) == started
+
+
+def test_every_commit_names_the_entry_that_requested_it_and_the_head_of_the_journal(
+    finished: tuple[Project, Path],
+) -> None:
+    here, run = finished
+    document = json.loads(here.bridle("status", "--json").stdout)
+    chain = read_chain(run)
+    assert chain is not None
+    assert document["journal"] == {"sequence": len(chain.links), "head": f"sha256:{chain.links[-1].head}"}
+    requests = [
+        task.name for task in (run / "tasks").iterdir() if '"bridle.commit"' in (task / "task.json").read_text()
+    ]
+    asked = {}
+    for file in sorted((run / "journal").iterdir()):
+        data = json.loads(file.read_text())
+        if data["type"] == "EFFECT_REQUESTED" and data["data"]["effectId"] in requests:
+            asked[int(file.name[:6])] = f"{int(file.name[:6])} sha256:{chain.links[int(file.name[:6]) - 1].head}"
+    form = "--format=%(trailers:key=Bridle-Journal,valueonly)"
+    assert [here.git("log", "-1", form, commit) for commit in document["commits"]] == list(asked.values())
 
 
 def result_of(run: Path, kind: str) -> Path:

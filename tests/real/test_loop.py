@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -93,6 +94,7 @@ def test_the_plan_of_the_demo_is_done_by_the_real_claude_code(tmp_path: Path) ->
         assert tries == {title: (2, 1) if title == "Rebates" else (1, 0) for title in TITLES}
         trailers = git(set_up, "log", "-1", "--format=%(trailers:unfold)", document["commits"][2]).splitlines()
         cost = document["tasks"][2]["cost_usd"]
+        assert re.fullmatch(r"Bridle-Journal: \d+ sha256:[0-9a-f]{64}", trailers.pop())
         assert trailers == [
             f"Bridle-Run: {document['run']}",
             "Bridle-Task: Rebates",

@@ -20,10 +20,11 @@ def create(runs: Path, run_id: str = "r", **fields: object) -> Path:
     return create_run(runs, new, proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT)
 
 
-def digests(files: dict[str, bytes]) -> dict[str, str | None]:
+def digests(files: dict[str, bytes]) -> dict[str, object]:
     """What the first entry says of the files beside it."""
     named = {"runSha256": "run.json", "inputsSha256": "inputs.json"}
-    return {field: sha256(files[file]).hexdigest() if file in files else None for field, file in named.items()}
+    found = {field: sha256(files[file]).hexdigest() if file in files else None for field, file in named.items()}
+    return {**found, "chainVersion": 1}
 
 
 @pytest.mark.parametrize("name", ["run-breakpoint", "run-completed", "run-failed", "run-parallel"])
@@ -80,7 +81,7 @@ def test_what_was_not_given_is_not_written_and_what_was_is_in_its_place(tmp_path
         " nonInteractive completionProof"
     )
     assert " ".join(next(full.entries()).data) == (
-        "runId processId entrypoint harness processRevision prompt runSha256 inputsSha256"
+        "runId processId entrypoint harness processRevision prompt runSha256 inputsSha256 chainVersion"
     )
 
 

@@ -8,6 +8,7 @@
   blobs/ orphaned/ process/      created empty
   run.lock                       the lock of another implementation
   bridle.lock                    our lock, held by flock
+  bridle.chain                   the digest of each entry and all before it
   journal.bak.<ms>/              the backup of a repair
 """
 
@@ -38,6 +39,7 @@ OUTPUT_REF = "state/output.json"
 FOREIGN_LOCK_FILE = "run.lock"
 LOCK_FILE = "bridle.lock"
 PACK_FILE = "bridle.pack"
+CHAIN_FILE = "bridle.chain"
 
 DEFAULT_EXPORT = "process"
 PROOF_SALT = "babysitter-completion-secret-v1"
@@ -52,5 +54,7 @@ STDOUT_DIGEST = "stdoutSha256"
 STDERR_DIGEST = "stderrSha256"
 # Our own field of a request: the references of the blobs that its definition refers to, whose names have their SHA-256.
 BLOB_REFS = "blobRefs"
+# Our own field of RUN_CREATED: the version of the chain that the run has.
+CHAIN_VERSION = "chainVersion"
 # In the metadata of a result: the files of its evidence, relative to the run, and their SHA-256.
 EVIDENCE = "evidenceSha256"

@@ -8,7 +8,7 @@ from pathlib import Path
 from bridle.errors import DiskError, RunExists, UsageError
 from bridle.ground import disk, ids
 from bridle.ground.sync_group import SyncGroup
-from bridle.journal.format import codec, layout
+from bridle.journal.format import chain, codec, layout
 from bridle.journal.format.digest import sha256
 from bridle.journal.format.entries import RUN_CREATED
 from bridle.journal.format.state import file_name
@@ -114,7 +114,11 @@ def _fill(folder: Path, run: Path, new: NewRun, group: SyncGroup, *, proof: str,
         if new.has_inputs:
             documents[layout.INPUTS_FILE] = codec.pretty(new.inputs)
             data[layout.INPUTS_DIGEST] = sha256(documents[layout.INPUTS_FILE])
-        documents[f"{layout.JOURNAL}/{file_name(1, ulid)}"] = codec.encode(RUN_CREATED, created_at, data)
+        data[layout.CHAIN_VERSION] = chain.VERSION
+        text = codec.encode(RUN_CREATED, created_at, data)
+        documents[f"{layout.JOURNAL}/{file_name(1, ulid)}"] = text
+        first = chain.Link(1, ulid, chain.next_head(chain.START, 1, ulid, sha256(text)))
+        documents[layout.CHAIN_FILE] = first.line
     except (TypeError, ValueError) as error:
         raise UsageError(f"the parameters of a run must be JSON: {error}") from error
     disk.make_private_folder(folder)

@@ -32,6 +32,7 @@ from bridle.journal.format.key_order import canonical
 from bridle.journal.format.state import Position, State, file_name
 from bridle.journal.format.ulid import RANDOM_BYTES, next_ulid
 from bridle.journal.stores import write_lock, write_pack
+from bridle.journal.stores.chain_file import ChainWriter
 from bridle.journal.stores.file_reader import FileReader, try_extend_pack
 from bridle.journal.stores.post_rules import check_answer, check_unused, pending_effect
 from bridle.journal.stores.view import View
@@ -94,6 +95,7 @@ class FileWriter:
         self._view = view or View.of_position(store.place, trusts_mark=not is_after_a_crash)
         self._check_newest()
         self.epoch = self._view.position.seq + 1
+        self._chain = ChainWriter(store.run)
         self._last_id = ""
         self._output_digest: str | None = None
         self._last_type: str | None = None
@@ -223,9 +225,11 @@ class FileWriter:
         """Rename a written entry to its final name, whose id is never older than its text."""
         view, journal = self._view, self._store.place.journal
         self._catch_up()
-        entry = codec.decode(view.position.seq + 1, self.new_id(not_before_ns=recorded_ns), text)
+        before = (view.position.seq, view.position.ulid)
+        entry = codec.decode(before[0] + 1, self.new_id(not_before_ns=recorded_ns), text)
         view.take(entry)
         disk.move(temporary, journal / file_name(entry.seq, entry.ulid))
+        self._chain.add((entry.seq, entry.ulid), before, text)
         looked = folder_names.mark_of(journal)
         disk.sync_folder(journal)
         view.set_mark(looked=looked)

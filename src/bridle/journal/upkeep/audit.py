@@ -13,16 +13,19 @@ from pathlib import Path
 from bridle.errors import DiskError, JournalBroken
 from bridle.ground import disk
 from bridle.journal.format import codec, documents, folder_names, layout
+from bridle.journal.format.chain import Chain
 from bridle.journal.format.digest import sha256, sha256_of_file
 from bridle.journal.format.documents import ResultDocument, RunMetadata
 from bridle.journal.format.entries import OK, RESOLVED_ERROR, RUN_COMPLETED, RUN_CREATED, Data, Effect, Entry, text_of
 from bridle.journal.format.refusals import describe_refusals
 from bridle.journal.format.state import State, file_name
 from bridle.journal.format.ulid import next_ulid
+from bridle.journal.stores.chain_file import read_chain
 from bridle.journal.stores.effect_files import ADDED_INPUTS, FILE_LIMIT_BYTES, blob_refs
 from bridle.journal.stores.file_reader import ENTRY_LIMIT_BYTES, FileReader
 from bridle.journal.upkeep.audit_report import Finding, Report
 from bridle.journal.upkeep.check_caches import check_caches
+from bridle.journal.upkeep.check_chain import check_chain, describe_chain
 from bridle.journal.upkeep.read_caches import Caches
 
 _SAME = ("effectId", "taskId", "invocationKey")
@@ -43,8 +46,13 @@ class _Audit:
         self._last = (0, "")
         """The number and the id of the file before."""
         self._caches = Caches(run, self._reader)  # before the journal, which a driver may write to
+        self._chain = self._read_chain()  # the same
+        self._digests: dict[tuple[int, str], str] = {}
+        """Of the entries' files, by number and id."""
         metadata = self._metadata()
         self._journal()
+        self.report.chain = describe_chain(self._chain, self._digests)
+        self.report.wrong += check_chain(self._chain, self._state.created, self._digests)
         self._ends(metadata)
         for effect in self._state.effects.values():
             self._task(effect)
@@ -57,6 +65,15 @@ class _Audit:
         self.report.entries, self.report.effects = len(self._entries), len(self._state.effects)
 
     # ---- the run as a whole
+
+    def _read_chain(self) -> Chain | None:
+        try:
+            chain = read_chain(self._run)
+        except DiskError as error:
+            self._wrong(layout.CHAIN_FILE, error.message)
+            return Chain(b"")
+        self.report.files += chain is not None
+        return chain
 
     def _metadata(self) -> RunMetadata | None:
         try:
@@ -102,6 +119,7 @@ class _Audit:
         try:
             text = disk.read_bounded(path, ENTRY_LIMIT_BYTES)
             self.report.files += 1
+            self._digests[parsed] = sha256(text)
             return codec.decode(seq, ulid, text)
         except (DiskError, codec.BadText) as error:
             self._wrong(file, str(error))
@@ -226,6 +244,8 @@ class _Audit:
     # ---- unreferenced files
 
     def _leftovers(self) -> None:
+        if self._chain is not None and self._chain.is_torn:
+            self._left(self._run / layout.CHAIN_FILE, "its last line is torn; the next writer adds it again")
         for path in self._odd_files():
             self._left(path, "left on its way by a writer that was killed")
         if os.path.lexists(self._run / layout.FOREIGN_LOCK_FILE):

@@ -14,16 +14,30 @@ class Finding:
         self.fault = fault
 
 
+class ChainReport:
+    """The chain of a run, computed from its entries."""
+
+    __slots__ = ("heads", "later")
+
+    def __init__(self, heads: list[str], later: list[tuple[int, int]]) -> None:
+        self.heads = heads
+        """The digest at each entry."""
+        self.later = later
+        """The first and last numbers of entries whose links a later writer added."""
+
+
 class Report:
     """The report of an audit."""
 
-    __slots__ = ("effects", "entries", "files", "leftovers", "refused", "wrong")
+    __slots__ = ("chain", "effects", "entries", "files", "leftovers", "refused", "wrong")
 
     def __init__(self) -> None:
         self.entries = 0
         self.effects = 0
         self.files = 0
         """How many files were read."""
+        self.chain: ChainReport | None = None
+        """None for a run without a chain."""
         self.wrong: list[Finding] = []
         self.leftovers: list[Finding] = []
         self.refused: list[str] = []

@@ -19,6 +19,7 @@ from bridle.journal.format.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, RUN
 from bridle.journal.format.state import State, file_name
 from bridle.journal.format.ulid import RANDOM_BYTES, is_ulid, next_ulid
 from bridle.journal.stores import read_pack
+from bridle.journal.stores.chain_file import note_repair
 from bridle.journal.stores.file_reader import ENTRY_LIMIT_BYTES
 
 _REPAIRED_PREFIX = "journal.repaired."
@@ -55,6 +56,12 @@ class Plan:
     @property
     def is_needed(self) -> bool:
         return bool(self.dropped or self.missing or self.restored) or any(old != new for old, new in self.kept)
+
+    @property
+    def unchanged(self) -> int:
+        """How many entries at the beginning stay as they are."""
+        pairs = enumerate(self.kept)
+        return next((at for at, (old, new) in pairs if old != new or old in self.restored), len(self.kept))
 
     def count(self, sort: str) -> int:
         """Return how many files are dropped for that reason."""
@@ -144,6 +151,7 @@ def carry_out(run: Path, plan: Plan) -> Path:
         text = plan.restored.get(old)
         disk.write_new(repaired / new, disk.read_bounded(journal / old, ENTRY_LIMIT_BYTES) if text is None else text)
     disk.sync_folder(repaired)
+    note_repair(run, plan.unchanged)
     # Before the exchange: the repaired journal may lack entries that the pack has.
     for name in (layout.PACK_FILE, layout.STATE_FILE):
         (run / layout.STATE / name).unlink(missing_ok=True)

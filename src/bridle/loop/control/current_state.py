@@ -20,11 +20,12 @@ from bridle.engine.replay.replay import Replay
 from bridle.ground import clock, ids
 from bridle.journal.format.entries import Effect
 from bridle.journal.format.refusals import describe_refusals
+from bridle.journal.stores.chain_file import newest_head
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import pauses, pending_waits, time_used
 from bridle.loop.control.driver_time_file import read_driver_times
 from bridle.loop.performers.earlier_attempts import InterruptedWork, interrupted_work
-from bridle.loop.process.receipt import Receipt, TaskReceipt
+from bridle.loop.process.receipt import JournalHead, Receipt, TaskReceipt
 from bridle.loop.process.task_state import Usage
 from bridle.loop.run_inputs import PROCESS_ID, RunInputs, move_path, read_inputs
 from bridle.loop.user_messages import UserMessageReader
@@ -56,11 +57,17 @@ def complete_receipt(
         limits=UserMessageReader(store).limits_in_force(inputs.settings.limits),
         waiting=pending_waits.current(store),
         refused=tuple(describe_refusals(state.notes)),
+        journal=_journal_head(store.run),
     )
     if inputs.recorded_repository is not None:
         receipt = _moved(receipt, inputs)
     stopped = time_used.limit_reached(receipt, interrupted, store) if paused is None else paused.reason
     return msgspec.structs.replace(receipt, stopped=stopped)
+
+
+def _journal_head(run: Path) -> JournalHead | None:
+    newest = newest_head(run)
+    return None if newest is None else JournalHead(sequence=newest[0], head=f"sha256:{newest[1]}")
 
 
 def _moved(receipt: Receipt, inputs: RunInputs) -> Receipt:

@@ -30,6 +30,7 @@ TASK = "Bridle-Task"
 ITERATION = "Bridle-Iteration"
 COST = "Bridle-Cost"
 CHECKS = "Bridle-Checks"
+JOURNAL = "Bridle-Journal"
 
 # Commits that are read first: those of one iteration, unless its agent commits at every step.
 RECENT = 50
@@ -271,7 +272,7 @@ def _cost(args: CommitArgs | MergeArgs) -> str:
 
 
 def commit_message(args: CommitArgs | MergeArgs, context: RunContext) -> str:
-    """Return the message of a task's commit: its title, and trailers with run, iteration, cost and checks."""
+    """Return the message of a task's commit: its title, and trailers with run, iteration, cost, checks and journal."""
     trailers = {
         RUN: context.run,
         TASK: args.task,
@@ -279,4 +280,6 @@ def commit_message(args: CommitArgs | MergeArgs, context: RunContext) -> str:
         COST: _cost(args),
         CHECKS: f"{args.checks} passed" if args.checks and args.verdict != Verdict.UNVERIFIED else "none",
     }
+    if context.journal_head is not None:
+        trailers[JOURNAL] = context.journal_head
     return context.mask.apply(format_message(args.task, "", trailers))

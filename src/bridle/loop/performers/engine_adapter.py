@@ -6,7 +6,7 @@ Arguments are decoded and results are encoded here, and nowhere else in the perf
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -14,7 +14,9 @@ import msgspec
 from bridle.engine.drive.performer import Job, Performer, Unperformed
 from bridle.errors import DiskError, GitError, MachineError, RunError, UserError
 from bridle.ground import clock
+from bridle.journal.format.chain import format_head
 from bridle.journal.format.entries import OK, Posted
+from bridle.journal.stores.chain_file import head_at
 from bridle.loop import effects
 from bridle.loop.effect_results import Result
 from bridle.loop.effects import Arguments
@@ -81,14 +83,14 @@ class LoopPerformer:
         args = self.delivery.update(self.arguments.from_json(job.task.inputs))
         listener = self.copies.context.watch
         listener(EffectStarted(args))
-        result, proof = await self._execute(args)
+        result, proof = await self._execute(args, job)
         finished = clock.iso(clock.now())
         stamped = msgspec.structs.replace(result, clock=self.time.read())
         value = job.mask.apply_to_json(stamped.as_json())
         listener(EffectFinished(args, type(result).from_json(value)))
         return Posted(OK, value=value, started_at=started, finished_at=finished, metadata=proof or None)
 
-    async def _execute(self, args: Arguments[Any]) -> tuple[Result, dict[str, Any]]:
+    async def _execute(self, args: Arguments[Any], job: Job) -> tuple[Result, dict[str, Any]]:
         """Return the result and its evidence. An error ends the driver, and the next driver tries again.
 
         Recorded as the result of the effect, it would stay in the journal, and the run could never continue.
@@ -96,7 +98,7 @@ class LoopPerformer:
         try:
             context = await self.copies.context_for(args)
             try:
-                result = await self._call(args, context)
+                result = await self._call(args, context, job)
             except (GitError, DiskError, OSError) as error:
                 if not discard_broken(context):
                     raise
@@ -105,16 +107,25 @@ class LoopPerformer:
                     result = check.broke_worktree(args, context, error)
                 else:
                     context = await self.copies.context_for(args)
-                    result = await self._call(args, context)
+                    result = await self._call(args, context, job)
             result = self.delivery.stamp(result)
             return result, await evidence(result, context)
         except (UserError, RunError) as error:
             raise MachineError(error.message, remedy=error.remedy, payload=error.payload) from error
 
-    async def _call(self, args: Arguments[Any], context: RunContext) -> Result:
+    async def _call(self, args: Arguments[Any], context: RunContext, job: Job) -> Result:
         if args.kind not in known_files.GIVERS:
             known_files.take_over(context, args.kind)  # it may change files
+        if isinstance(args, effects.CommitArgs | effects.MergeArgs):
+            context = replace(context, journal_head=_head_at_request(job))
         return await self.function(args, context)
 
     async def clear(self, job: Job) -> None:
         """Leave everything: there is nothing to clean up."""
+
+
+def _head_at_request(job: Job) -> str | None:
+    """Return the head of the journal that ends with the request: every attempt has the same one."""
+    seq = job.effect.request.seq
+    head = head_at(job.run, seq)
+    return None if head is None else format_head(seq, head)

@@ -101,6 +101,14 @@ class DriverProcess(msgspec.Struct, frozen=True, kw_only=True):
     since: str
 
 
+class JournalHead(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest entry of the journal, and the digest of the chain at it, which covers all entries."""
+
+    sequence: int
+    head: str
+    """Such as `sha256:…`."""
+
+
 class WorkerCopy(msgspec.Struct, frozen=True, kw_only=True):
     """The working copy of one of several workers."""
 
@@ -116,7 +124,7 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     """The receipt of a run."""
 
     omitted_if_empty: ClassVar[frozenset[str]] = frozenset(
-        {"worktree", "found", "stopped", "waiting", "at_work", "review", "put_aside"}
+        {"worktree", "found", "stopped", "waiting", "at_work", "review", "put_aside", "journal"}
         | {"user_commits", "has_user_changes", "refused"}
     )
 
@@ -160,6 +168,8 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     stopped: str | None = None
     """Why the run does not continue by itself."""
     waiting: Wait | None = None
+    journal: JournalHead | None = None
+    """None for a run of an earlier version, whose journal has no chain."""
     driver: DriverProcess | None = msgspec.field(name="at_work", default=None)
     drivers: dict[str, float] = msgspec.field(default_factory=dict)
     """The recorded seconds of each driver, by id; not in the JSON."""

@@ -53,6 +53,8 @@ class RunContext:
     """Where the user's working copy was when the run began, and where it is now, if it was moved or copied."""
     changes_adopted: int = 0
     """How often changes of the user were added to the baseline; its newest record has this number."""
+    journal_head: str | None = None
+    """The sequence and head of the journal at the request of the commit that is made, such as `41 sha256:…`."""
     hooks: Hooks | None = None
     """The native hooks; None if hooks are off."""
     say: Say = _ignore

@@ -9,6 +9,7 @@ import click
 from bridle.cli.exit_codes import FAILED, SUCCESS
 from bridle.cli.user_interface.options import json_option, run_argument, runs_dir_option
 from bridle.cli.user_interface.terminal import chosen_run, print_document, show
+from bridle.journal.upkeep.audit_report import ChainReport
 
 
 @click.command("audit", short_help="Verify a run's checksums, sequence and receipts.")
@@ -35,6 +36,7 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
             "entries": report.entries,
             "effects": report.effects,
             "files": report.files,
+            "chain": None if report.chain is None else _chain_document(report.chain),
             "wrong": [{"file": finding.file, "fault": finding.fault} for finding in report.wrong],
             "leftovers": [{"file": finding.file, "what": finding.fault} for finding in report.leftovers],
             "refused": report.refused,
@@ -49,5 +51,19 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
         show(f"refused: {line}")
     verdict = "has no problems" if report.is_good else f"has {format_count(len(report.wrong), 'problem')}"
     counts = ((report.entries, "entry"), (report.effects, "effect"), (report.files, "file"))
-    show(f"{folder.name} {verdict}: {', '.join(format_count(*count) for count in counts)} read")
+    read = ", ".join(format_count(*count) for count in counts)
+    show(f"{folder.name} {verdict}: {read} read; {_describe_chain(report.chain)}")
     return SUCCESS if report.is_good else FAILED
+
+
+def _chain_document(chain: ChainReport) -> dict[str, object]:
+    later = [{"first": first, "last": last} for first, last in chain.later]
+    return {"sequence": len(chain.heads), "head": f"sha256:{chain.heads[-1]}" if chain.heads else None, "later": later}
+
+
+def _describe_chain(chain: ChainReport | None) -> str:
+    if chain is None:
+        return "no chain (made by an earlier version)"
+    ranges = ", ".join(f"{first}" if first == last else f"{first} to {last}" for first, last in chain.later)
+    later = f"; added after a crash: entries {ranges}" if ranges else ""
+    return f"chain {len(chain.heads)} sha256:{chain.heads[-1] if chain.heads else ''}{later}"

@@ -1,0 +1,119 @@
+"""The chain grows with the journal; what a crash loses of it is computed again, and marked."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from bridle.journal.format import codec, layout
+from bridle.journal.format.chain import START, Chain, next_head
+from bridle.journal.format.digest import sha256
+from bridle.journal.stores.chain_file import head_at, newest_head, read_chain
+from bridle.journal.stores.create import NewRun, create_run
+from bridle.journal.stores.file_store import FileStore
+from bridle.journal.upkeep.repair import carry_out, plan_repair
+from tests.journal.fixtures.entry_steps import MOMENT, ids
+
+
+def make_run(folder: Path, entries: int = 4) -> Path:
+    run = create_run(
+        folder, NewRun(run_id="r", process_id="demo", entry=None), proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT
+    )
+    append(run, entries - 1)
+    return run
+
+
+def append(run: Path, count: int = 1) -> None:
+    with FileStore(run).write("test") as writer:
+        for number in range(count):
+            writer.append("BRIDLE_NOTE", {"number": number})
+
+
+def chain_of(run: Path) -> Chain:
+    chain = read_chain(run)
+    assert chain is not None
+    return chain
+
+
+def computed_heads(run: Path) -> list[str]:
+    heads, head = [], START
+    for path in sorted((run / layout.JOURNAL).iterdir()):
+        name = codec.parse_name(path.name)
+        assert name is not None
+        head = next_head(head, *name, sha256(path.read_bytes()))
+        heads.append(head)
+    return heads
+
+
+def later_entries(run: Path) -> list[int]:
+    """The entries whose links were added later; all heads are those of the entries."""
+    links = chain_of(run).links
+    assert [link.head for link in links] == computed_heads(run)
+    return [link.seq for link in links if link.is_later]
+
+
+def test_each_entry_extends_the_chain_in_one_writer_and_in_the_next(tmp_path: Path) -> None:
+    run = make_run(tmp_path)
+    assert later_entries(run) == []
+    append(run, 2)
+    assert later_entries(run) == []
+    path = run / layout.CHAIN_FILE
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert newest_head(run) == (6, computed_heads(run)[-1])
+    assert head_at(run, 2) == computed_heads(run)[1]
+
+
+def test_links_that_a_crash_has_lost_are_added_and_marked(tmp_path: Path) -> None:
+    run = make_run(tmp_path)
+    path, lines = run / layout.CHAIN_FILE, (run / layout.CHAIN_FILE).read_bytes().splitlines(keepends=True)
+    for left, missing in (
+        (b"".join(lines[:2]), [3, 4]),
+        (b"".join(lines[:3]) + lines[3][:20], [4]),  # torn
+        (b"".join(lines[:3]) + bytes(100), [4]),  # as after a power cut
+    ):
+        path.write_bytes(left)
+        assert newest_head(run) == (4, computed_heads(run)[3]), "known before the links are added"
+        append(run)
+        assert later_entries(run) == missing
+        assert chain_of(run).invalid_lines == []
+        os.unlink(max((run / layout.JOURNAL).iterdir()))
+        (run / layout.STATE / layout.PACK_FILE).unlink()
+
+
+def test_an_entry_of_another_program_is_added_by_the_next_writer(tmp_path: Path) -> None:
+    run = make_run(tmp_path, entries=2)
+    text = codec.encode("STOP_HOOK_INVOKED", MOMENT, {})
+    with FileStore(run).write("test") as writer:
+        writer.append("BRIDLE_NOTE", {})
+        (run / layout.JOURNAL / f"000004.{writer.new_id()}.json").write_bytes(text)
+        writer.append("BRIDLE_NOTE", {})
+    assert later_entries(run) == [4]
+
+
+def test_removed_entries_stay_in_the_chain(tmp_path: Path) -> None:
+    run = make_run(tmp_path)
+    removed = max((run / layout.JOURNAL).iterdir())
+    removed.unlink()
+    (run / layout.STATE / layout.PACK_FILE).unlink()
+    append(run)
+    assert later_entries(run) == []
+    assert [f"{link.seq:06d}.{link.ulid}.json" for link in chain_of(run).removed] == [removed.name]
+
+
+def test_a_repair_is_in_the_chain(tmp_path: Path) -> None:
+    run = make_run(tmp_path)
+    broken = sorted((run / layout.JOURNAL).iterdir())[2]
+    broken.write_bytes(broken.read_bytes()[:-5])
+    (run / layout.STATE / layout.PACK_FILE).unlink()
+    carry_out(run, plan_repair(run))
+    append(run)
+    assert later_entries(run) == [3]
+    assert chain_of(run).removed == []
+
+
+def test_a_run_without_a_chain_never_gets_one(tmp_path: Path) -> None:
+    run = make_run(tmp_path)
+    (run / layout.CHAIN_FILE).unlink()
+    append(run)
+    assert read_chain(run) is None
+    assert (head_at(run, 1), newest_head(run)) == (None, None)
