@@ -25,17 +25,27 @@ class Purpose:
     task: str
 
 
-def logs_of(purpose: Purpose, workspaces: Sequence[Path], but: Collection[Path | None] = ()) -> Iterator[LoggedRun]:
-    """Yield the logs with that purpose; those that cannot be read only an agent can have made."""
+def log_paths(purpose: Purpose, workspaces: Sequence[Path], but: Collection[Path | None] = ()) -> Iterator[Path]:
+    """Yield the paths of the logs with that purpose; those that cannot be read only an agent can have made."""
     from bridle.run.log_meta import LOG_SUFFIX, read_meta  # most runs have no such logs
     from bridle.run.logs import FOLDER
-    from bridle.run.recover import read_log
 
     name = f"{purpose.mode}-{ids.safe_name(purpose.task)}"
     for path in (path for workspace in workspaces for path in _files(workspace / FOLDER, name, LOG_SUFFIX)):
         try:
             if path not in but and read_meta(path).purpose == purpose.text:
-                yield read_log(path)
+                yield path
+        except (OSError, DiskError):
+            continue
+
+
+def logs_of(purpose: Purpose, workspaces: Sequence[Path], but: Collection[Path | None] = ()) -> Iterator[LoggedRun]:
+    """Yield the content of the logs with that purpose."""
+    for path in log_paths(purpose, workspaces, but):
+        from bridle.run.recover import read_log
+
+        try:
+            yield read_log(path)
         except (OSError, DiskError):
             continue
 

@@ -298,8 +298,26 @@ def test_prompts_and_logs_are_compared_with_the_digests_in_the_result(tmp_path: 
     logs[changed].write_text("as it is", encoding="utf-8")
     logs[removed].unlink()
     report = audit(run)
-    assert [finding.file for finding in report.wrong] == [changed]
-    assert [finding.file for finding in report.leftovers] == [removed]
+    assert [finding.file for finding in report.wrong] == [changed, removed]
+    assert report.leftovers == []
     logs[removed].symlink_to(tmp_path / "elsewhere")
     (tmp_path / "elsewhere").write_text("as it was", encoding="utf-8")
-    assert [finding.file for finding in audit(run).leftovers] == [removed], "a link is not the file"
+    assert [finding.file for finding in audit(run).wrong] == [changed, removed], "a link is not the file"
+    (run / layout.CHAIN_FILE).unlink()  # as a run of an earlier version, whose logs were removed by their age
+    assert removed in [finding.file for finding in audit(run).leftovers]
+
+
+def test_logs_that_were_removed_with_their_worktree_are_no_fault(tmp_path: Path) -> None:
+    new = NewRun(run_id="r", process_id="demo", entry=tmp_path / "p.py")
+    run = create_run(tmp_path / "runs", new, proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT)
+    name = "../../worktree/.ralph/logs/checks/a.log"
+    with FileStore(run).write("test") as writer:
+        request = make_request(writer.new_id())
+        writer.request(request)
+        metadata = {layout.EVIDENCE: {name: sha256(b"")}}
+        writer.resolve(
+            request.effect_id, Posted("ok", value=1, started_at=MOMENT, finished_at=MOMENT, metadata=metadata)
+        )
+    assert ([], [name]) == (audit(run).wrong, [finding.file for finding in audit(run).leftovers])
+    (tmp_path / "worktree").mkdir()
+    assert [finding.file for finding in audit(run).wrong] == [name]

@@ -109,7 +109,7 @@ class LoopPerformer:
                     context = await self.copies.context_for(args)
                     result = await self._call(args, context, job)
             result = self.delivery.stamp(result)
-            return result, await evidence(result, context)
+            return result, await evidence(args, result, context)
         except (UserError, RunError) as error:
             raise MachineError(error.message, remedy=error.remedy, payload=error.payload) from error
 

@@ -13,30 +13,59 @@ from typing import Any
 
 from bridle.journal.format.digest import sha256_of_file
 from bridle.journal.format.layout import EVIDENCE
-from bridle.loop.effect_results import ChecksResult, PrepareResult, Result, WorkResult
+from bridle.loop.effect_results import (
+    CheckResult,
+    ChecksResult,
+    PrepareCopyResult,
+    PrepareResult,
+    Result,
+    WorkResult,
+)
+from bridle.loop.effects import Arguments, SummarizeArgs, WorkArgs, summary_purpose, work_purpose
+from bridle.loop.performers.earlier_attempts import SUMMARY_TASK, log_task
 from bridle.loop.protection import baseline
 from bridle.loop.working_copy.run_context import RunContext
+from bridle.run.log_meta import META_SUFFIX, STDERR_SUFFIX, TIMES_SUFFIX, sidecar_path
+from bridle.run.logs_of_purpose import Purpose, log_paths
+from bridle.run.request import Mode
 
 
-async def evidence(result: Result, context: RunContext) -> dict[str, Any]:
-    """Return the metadata of a result: the digest of every file that it names, by path from the run's folder."""
-    paths = list(_files(result, context))
-    digests = await asyncio.to_thread(_digests, paths, context.run_folder) if paths else None
+async def evidence(args: Arguments[Any], result: Result, context: RunContext) -> dict[str, Any]:
+    """Return the metadata of a result: the digest of every file of its effect, by path from the run's folder."""
+    digests = await asyncio.to_thread(_digests, args, result, context)
     return {EVIDENCE: digests} if digests else {}
 
 
-def _digests(paths: list[Path], folder: Path) -> dict[str, str]:
-    return {os.path.relpath(path, folder): sha256_of_file(path) for path in paths if path.is_file()}
+def _digests(args: Arguments[Any], result: Result, context: RunContext) -> dict[str, str]:
+    paths = dict.fromkeys([*_files(result, context), *_agent_logs(args, context)])
+    return {os.path.relpath(path, context.run_folder): sha256_of_file(path) for path in paths if path.is_file()}
 
 
 def _files(result: Result, context: RunContext) -> Iterator[Path]:
+    """Yield the files that a result names."""
     if result.user_changes is not None or (isinstance(result, PrepareResult) and result.origin):
         yield baseline.record_path(context)
+    checks: tuple[CheckResult, ...] = ()
     match result:
         case WorkResult():
             if result.prompt:
                 yield context.run_folder / result.prompt
-            if result.log:
-                yield context.workspace / result.log
         case ChecksResult():
-            yield from (context.workspace / check.log for check in result.results if check.log)
+            checks = result.results
+        case PrepareResult() | PrepareCopyResult():
+            checks = (result.setup,) if result.setup is not None else ()
+    yield from (context.workspace / check.log for check in checks if check.log)
+
+
+def _agent_logs(args: Arguments[Any], context: RunContext) -> Iterator[Path]:
+    """Yield the logs of all agents of an effect, also of killed drivers, and the files beside them."""
+    match args:
+        case WorkArgs():
+            purpose = Purpose(work_purpose(context.run, args), Mode.CODER, log_task(args.task))
+        case SummarizeArgs():
+            purpose = Purpose(summary_purpose(context.run, args), Mode.SUMMARIZER, SUMMARY_TASK)
+        case _:
+            return
+    for log in log_paths(purpose, (context.workspace,)):
+        yield log
+        yield from (sidecar_path(log, suffix) for suffix in (STDERR_SUFFIX, TIMES_SUFFIX, META_SUFFIX))
