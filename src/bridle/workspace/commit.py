@@ -121,6 +121,29 @@ async def list_commits(git: Git, base: str, *, limit: int | None = None) -> list
     return [_parse_commit(block.strip("\n")) for block in text.split("\0") if block.strip("\n")]
 
 
+async def read_commits(git: Git, *words: str, ids: Sequence[str] = ()) -> list[CommitInfo]:
+    """Return commits that `git rev-list` lists; `ids` that git does not have are left out.
+
+    No setting of the repository changes the output or starts a program.
+    """
+    form = "--format=%H %P%n%B%x00"
+    stdin = "".join(f"{commit}\n" for commit in ids).encode("ascii") if ids else None
+    chosen = ("--no-walk=unsorted", "--ignore-missing", "--stdin") if ids else ()
+    text = (await git.run("rev-list", form, *chosen, *words, stdin=stdin))[1]
+    blocks = (block.strip("\n").partition("\n")[2] for block in text.split("\0"))  # without "commit <id>"
+    return [_parse_raw(block) for block in blocks if block]
+
+
+def _parse_raw(block: str) -> CommitInfo:
+    """Parse ids and message; the trailers are the lines `Name: value` of the last paragraph."""
+    first, _, message = block.partition("\n")
+    commit, *parents = first.split(" ")
+    lines = message.strip().rpartition("\n\n")[2].splitlines()
+    pairs = (line.partition(": ") for line in lines)
+    trailers = {name: value.strip() for name, colon, value in pairs if colon and _KEY.match(name)}
+    return CommitInfo(commit, tuple(parent for parent in parents if parent), trailers)
+
+
 def first_parents(commits: list[CommitInfo]) -> list[CommitInfo]:
     """Return those of the listed commits that are on the line of first parents."""
     by_id = {info.commit: info for info in commits}

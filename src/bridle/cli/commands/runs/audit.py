@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import click
 
 from bridle.cli.exit_codes import FAILED, SUCCESS
 from bridle.cli.user_interface.options import json_option, run_argument, runs_dir_option
 from bridle.cli.user_interface.terminal import chosen_run, print_document, show
-from bridle.journal.upkeep.audit_report import ChainReport
+from bridle.journal.upkeep.audit_report import ChainReport, Finding, Report
 
 
 @click.command("audit", short_help="Verify a run's checksums, sequence and receipts.")
@@ -17,8 +18,8 @@ from bridle.journal.upkeep.audit_report import ChainReport
 @runs_dir_option
 @json_option
 def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
-    """Verify every file of RUN: checksums, sequence, ids, tasks, results, blobs and caches; for a run of the loop also
-    the prompts and the logs of agents and checks. Nothing is changed.
+    """Verify every file of RUN: checksums, sequence, chain, ids, tasks, results, blobs and caches; for a run of the
+    loop also prompts, the logs of agents and checks, and its commits, which name the journal. Nothing is changed.
 
     Each problem is listed with its file, and the exit code is 1. Leftover files are listed too. Runs made by the
     Babysitter SDK are verified in the same way.
@@ -28,6 +29,7 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
 
     folder = chosen_run(run, runs_dir)
     report = audit(folder)
+    commits = _compare_commits(folder, report)
     if as_json:
         document = {
             "run": folder.name,
@@ -36,6 +38,7 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
             "entries": report.entries,
             "effects": report.effects,
             "files": report.files,
+            "commits": commits,
             "chain": None if report.chain is None else _chain_document(report.chain),
             "wrong": [{"file": finding.file, "fault": finding.fault} for finding in report.wrong],
             "leftovers": [{"file": finding.file, "what": finding.fault} for finding in report.leftovers],
@@ -44,9 +47,9 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
         print_document(document)
         return SUCCESS if report.is_good else FAILED
     for finding in report.wrong:
-        show(f"wrong: {os.path.normpath(folder / finding.file)}: {finding.fault}")
+        show(f"wrong: {_place(folder, finding)}: {finding.fault}")
     for finding in report.leftovers:
-        show(f"leftover: {os.path.normpath(folder / finding.file)}: {finding.fault}")
+        show(f"leftover: {_place(folder, finding)}: {finding.fault}")
     for line in report.refused:
         show(f"refused: {line}")
     verdict = "has no problems" if report.is_good else f"has {format_count(len(report.wrong), 'problem')}"
@@ -54,6 +57,32 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
     read = ", ".join(format_count(*count) for count in counts)
     show(f"{folder.name} {verdict}: {read} read; {_describe_chain(report.chain)}")
     return SUCCESS if report.is_good else FAILED
+
+
+def _compare_commits(folder: Path, report: Report) -> int:
+    """Add what is wrong with the commits of a loop run to its report; return how many were compared."""
+    import asyncio
+
+    from bridle.errors import Error
+    from bridle.journal.stores.file_store import FileStore
+    from bridle.loop.evidence.check_commits import check_commits
+    from bridle.loop.run_inputs import is_loop_run
+
+    try:
+        if report.chain is None or not is_loop_run(FileStore(folder)):
+            return 0
+        found = asyncio.run(check_commits(folder, report.chain.heads, dict(os.environ)))
+    except Error as error:  # of a broken journal, whose faults are in the report
+        report.leftovers.append(Finding("commits", f"they were not compared: {error.message}"))
+        return 0
+    report.wrong += found.wrong
+    report.leftovers += found.missing
+    return found.compared
+
+
+def _place(folder: Path, finding: Finding) -> str:
+    """Return the path of a file, or the name of a commit."""
+    return finding.file if finding.file.startswith("commit") else os.path.normpath(folder / finding.file)
 
 
 def _chain_document(chain: ChainReport) -> dict[str, object]:

@@ -1,0 +1,1 @@
+"""What proves a run to others: its commits compared with its journal, and statements signed with the user's key."""

@@ -1,0 +1,113 @@
+"""Compare the commits of a run with its journal: each names an entry and the head of the journal at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bridle.errors import GitError
+from bridle.ground.json_fields import JsonFields
+from bridle.journal.format import layout
+from bridle.journal.format.chain import parse_head
+from bridle.journal.format.entries import RESOLVED_OK, Effect
+from bridle.journal.format.state import file_name
+from bridle.journal.stores.file_store import FileStore
+from bridle.journal.upkeep.audit_report import Finding
+from bridle.loop import effects
+from bridle.loop.adoption.user_changes import FOUND
+from bridle.loop.performers.branch import ITERATION, JOURNAL, RUN, TASK
+from bridle.loop.run_inputs import read_inputs
+from bridle.workspace.commit import CommitInfo, read_commits
+from bridle.workspace.git import Git
+
+
+@dataclass(frozen=True)
+class CommitFindings:
+    """What is wrong with the commits of a run, and what is only missing."""
+
+    compared: int = 0
+    wrong: list[Finding] = field(default_factory=list)
+    missing: list[Finding] = field(default_factory=list)
+
+
+async def check_commits(run: Path, heads: Sequence[str], environment: dict[str, str]) -> CommitFindings:
+    """Compare the commits of a loop run with its journal, whose head at each entry is given."""
+    store = FileStore(run)
+    inputs, recorded = read_inputs(store), recorded_commits(store)
+    git = Git(Path(inputs.repository), environment)
+    try:
+        found = {info.commit: info for info in await read_commits(git, ids=list(recorded))} if recorded else {}
+        branch = await git.object(f"refs/heads/{inputs.branch}")
+        known = [commit for commit in _adopted_tips(store) if await git.object(f"{commit}^{{commit}}") is not None]
+        listed = (
+            [] if branch is None else await read_commits(git, branch, f"^{inputs.base}", *(f"^{tip}" for tip in known))
+        )
+    except GitError as error:
+        return CommitFindings(missing=[Finding("commits", f"they were not compared: {error.message}")])
+    findings = CommitFindings(compared=len(found))
+    for commit, entry in recorded.items():
+        info = found.get(commit)
+        if info is None:
+            findings.missing.append(Finding(f"commit {commit}", f"git does not have it any more; {entry} names it"))
+        elif (fault := head_fault(info, heads)) is not None:
+            findings.wrong.append(Finding(f"commit {commit}", f"{fault}; {entry} names it"))
+    findings.wrong.extend(_unrecorded(run.name, listed, found, recorded))
+    return findings
+
+
+def recorded_commits(store: FileStore) -> dict[str, str]:
+    """Return the commits that effects of a run have made, and the file of the entry that records each."""
+    commits: dict[str, str] = {}
+    for effect in store.state().resolved:
+        if effect.kind in (effects.COMMIT, effects.MERGE) and effect.status == RESOLVED_OK:
+            commit = JsonFields(store.result(effect).value).text("commit")
+            if commit is not None:
+                commits.setdefault(commit, _entry_file(effect))
+    return commits
+
+
+def head_fault(info: CommitInfo, heads: Sequence[str]) -> str | None:
+    """Return how a commit's trailer differs from the journal; None if it matches."""
+    text = info.trailers.get(JOURNAL)
+    named = parse_head(text) if text is not None else None
+    if named is None:
+        return f"it has no valid {JOURNAL} trailer"
+    seq, head = named
+    if not 0 < seq <= len(heads):
+        return f"it names entry {seq}, but the journal ends with entry {len(heads)}: entries were removed"
+    if heads[seq - 1] != head:
+        return f"the head of the journal at entry {seq} is not the one that it names: an entry up to {seq} was changed"
+    return None
+
+
+def _unrecorded(
+    run: str, listed: Sequence[CommitInfo], found: dict[str, CommitInfo], recorded: dict[str, str]
+) -> Iterator[Finding]:
+    """Yield commits on the run's branch that name the run, and that no entry records."""
+    made = {_identity(info): commit for commit, info in found.items()}
+    for info in listed:
+        if info.trailers.get(RUN) != run or info.commit in recorded:
+            continue
+        original = made.get(_identity(info))
+        reason = "no entry of the journal records it"
+        if original is not None:
+            reason = f"it was amended or made again: {recorded[original]} records {original}"
+        yield Finding(f"commit {info.commit}", reason)
+
+
+def _identity(info: CommitInfo) -> tuple[str | None, ...]:
+    return tuple(info.trailers.get(name) for name in (RUN, TASK, ITERATION))
+
+
+def _adopted_tips(store: FileStore) -> list[str]:
+    """Return the newest commits that the user had left, and that a later driver has adopted."""
+    notes: list[Any] = [entry.text("tip") for entry in store.state().notes if entry.type == FOUND]
+    return [tip for tip in notes if tip is not None]
+
+
+def _entry_file(effect: Effect) -> str:
+    entry = effect.resolution
+    assert entry is not None  # noqa: S101  # it is resolved
+    return f"{layout.JOURNAL}/{file_name(entry.seq, entry.ulid)}"

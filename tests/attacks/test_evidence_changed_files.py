@@ -1,0 +1,38 @@
+"""Attack: a prompt, an agent's log, a file beside it or the output of a check is changed or removed after the run.
+
+The attacker wants to hide what an agent was told, printed or spent. Each file is covered by a digest in the result of
+its effect, whose own digest is in the journal; the audit names the file and the entry.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.attacks.fixtures.finished_run import GROUP, copy_finished_run
+
+pytestmark = GROUP
+
+LOGS = (".ndjson", ".stderr", ".times", ".meta.json", ".log")
+
+
+def test_every_changed_or_removed_file_is_named_with_its_entry(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = copy_finished_run(tmp_path, tmp_path_factory)
+    paths = [min((here.run / "prompts").iterdir()), *(here.log(ending) for ending in LOGS)]
+    texts = {path: path.read_bytes() for path in paths}
+    for path, text in texts.items():
+        path.write_bytes(text + b" ")
+    changed = {(here.run / name).resolve(): fault for name, fault in here.wrong(capsys).items()}
+    assert set(changed) == {path.resolve() for path in paths}
+    assert all("it was changed after journal/" in fault for fault in changed.values())
+    for path in paths:
+        path.unlink()
+    removed = {(here.run / name).resolve(): fault for name, fault in here.wrong(capsys).items()}
+    assert set(removed) == {path.resolve() for path in paths}
+    assert all("it is missing; journal/" in fault for fault in removed.values())
+    for path, text in texts.items():
+        path.write_bytes(text)
+    assert here.wrong(capsys) == {}
