@@ -66,6 +66,12 @@ READ_CODES = {
 }
 COMPARE_CODES = {0: "no difference", 1: "a decision differs", 2: MEANINGS[2]}
 AUDIT_CODES = {0: "no problem", 1: "a problem; its file is named", 2: MEANINGS[2]}
+RECEIPT_CODES = {
+    0: MEANINGS[0],
+    1: "the run has a problem, and is not signed",
+    2: "wrong usage, or no key to sign with",
+}
+VERIFY_CODES = {0: "every commit of a run is proved", 1: "something is wrong or not proved", 2: MEANINGS[2]}
 PLUGIN_CODES = {
     0: MEANINGS[0],
     1: "the plugin is not installed, or its hook does not work",
@@ -109,8 +115,8 @@ USER_COMMANDS = (
     Command("drive", "runs.drive", "Execute a run's pending effects until it ends.", DRIVE_CODES),
     Command("replay", "runs.replay", "Replay a run from its journal, with no agent, and compare.", COMPARE_CODES),
     Command("audit", "runs.audit", "Verify a run's checksums, sequence and receipts.", AUDIT_CODES),
-    Command("receipt", None, "Print a run's receipt as a document, signed with your git key."),
-    Command("verify", None, "Verify the receipts of commits: signature, trailers, journal."),
+    Command("receipt", "runs.receipt", "Print a run's receipt as a document, signed with your git key.", RECEIPT_CODES),
+    Command("verify", "runs.verify", "Verify the receipts of commits: signature, trailers, journal.", VERIFY_CODES),
     Command("ask", "agents.ask", "Run an agent once and stream its output.", ASK_CODES),
     Command("inspect", "agents.inspect", "Show the record and the outcome of an agent's log, offline.", READ_CODES),
     Command("show", "agents.show", "Show the conversation in an agent's log.", READ_CODES),

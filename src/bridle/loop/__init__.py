@@ -17,6 +17,7 @@
                   |-- Questions               wait for `bridle answer`
                   `-- Receipt                 built on request; shared by views, notices and --json
 
-Sub-packages import downwards only: evidence, control, adoption, performers, checks, protection, working_copy, onboarding, plan,
-settings, text; process imports only plan, settings and the records of inputs and effects; of the engine only names.
+Sub-packages import downwards only: evidence, control, adoption, performers, checks, protection, working_copy,
+onboarding, plan, settings, text; process imports only plan, settings and the records of inputs and effects; of the
+engine only names.
 """

@@ -24,12 +24,10 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
     Each problem is listed with its file, and the exit code is 1. Leftover files are listed too. Runs made by the
     Babysitter SDK are verified in the same way.
     """
-    from bridle.journal.upkeep.audit import audit
     from bridle.views.format_amounts import format_count
 
     folder = chosen_run(run, runs_dir)
-    report = audit(folder)
-    commits = _compare_commits(folder, report)
+    report, commits = audit_with_commits(folder)
     if as_json:
         document = {
             "run": folder.name,
@@ -57,6 +55,14 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
     read = ", ".join(format_count(*count) for count in counts)
     show(f"{folder.name} {verdict}: {read} read; {_describe_chain(report.chain)}")
     return SUCCESS if report.is_good else FAILED
+
+
+def audit_with_commits(folder: Path) -> tuple[Report, int]:
+    """Audit a run and compare its commits with its journal; return how many were compared."""
+    from bridle.journal.upkeep.audit import audit
+
+    report = audit(folder)
+    return report, _compare_commits(folder, report)
 
 
 def _compare_commits(folder: Path, report: Report) -> int:

@@ -1,0 +1,192 @@
+"""Verify commits: by signed receipts, also in a clone without the run, and by the journal where the run is here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bridle.errors import Error
+from bridle.journal.stores.file_store import FileStore
+from bridle.journal.upkeep.audit import audit
+from bridle.loop.evidence import envelope
+from bridle.loop.evidence.check_commits import head_fault, recorded_commits
+from bridle.loop.evidence.signatures import GOOD, UNKNOWN_SIGNER, Signatures, Verdict
+from bridle.loop.evidence.statement import StatementFacts, read_statement
+from bridle.loop.performers.branch import RUN, TASK
+from bridle.workspace.commit import CommitInfo, read_commits
+from bridle.workspace.git import Git
+
+
+@dataclass(frozen=True)
+class VerifiedReceipt:
+    """A receipt and its signature."""
+
+    file: str
+    facts: StatementFacts
+    signature: Verdict
+
+    @property
+    def fault(self) -> str | None:
+        """Why the receipt proves nothing; None if it is signed by a known signer."""
+        state = self.signature.state
+        if state == GOOD:
+            return None
+        if state == UNKNOWN_SIGNER:
+            return (
+                f"the signature is good, but the signer is not known ({self.signature.key}): {self.signature.details}"
+            )
+        return f"the signature is {state}: {self.signature.details}"
+
+
+@dataclass
+class CommitReport:
+    """What is known about one commit."""
+
+    commit: str
+    run: str | None = None
+    task: str | None = None
+    proofs: list[str] = field(default_factory=list)
+    """What matches: the names of receipts, and `journal`."""
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def is_proved(self) -> bool:
+        return bool(self.proofs) and not self.faults
+
+
+@dataclass
+class Verification:
+    """What was verified, and what is wrong."""
+
+    receipts: list[VerifiedReceipt] = field(default_factory=list)
+    commits: list[CommitReport] = field(default_factory=list)
+    others: int = 0
+    """Commits that no run has made."""
+    faults: list[str] = field(default_factory=list)
+    """What is wrong with no single commit."""
+
+    @property
+    def is_good(self) -> bool:
+        """Whether something was verified, and nothing is wrong."""
+        return bool(self.commits) and not self.faults and all(report.is_proved for report in self.commits)
+
+
+async def read_receipts(files: Sequence[Path], signatures: Signatures) -> list[VerifiedReceipt]:
+    """Read receipts and verify their signatures; raise UsageError for a file that is not one."""
+    receipts = []
+    for path in files:
+        found = envelope.decode(path.read_bytes())
+        verdict = await signatures.verify(envelope.signed_bytes(found.payload), found.signature)
+        receipts.append(VerifiedReceipt(str(path), read_statement(found.statement), verdict))
+    return receipts
+
+
+async def verify_receipt(git: Git, receipt: VerifiedReceipt, runs: Path) -> Verification:
+    """Verify the commits that a receipt names, and find those that name its run and are not in it."""
+    result = Verification([receipt], faults=[f"{receipt.file}: {receipt.fault}"] if receipt.fault is not None else [])
+    facts = receipt.facts
+    found = {info.commit: info for info in await read_commits(git, ids=list(facts.commits))} if facts.commits else {}
+    journal = _journal_of(runs, facts.run)
+    result.faults += _journal_faults(facts, journal)
+    for commit in facts.commits:
+        info = found.get(commit)
+        if info is None:
+            result.commits.append(CommitReport(commit, facts.run, faults=["git does not have it here"]))
+        else:
+            result.commits.append(_compare(info, [receipt], journal))
+    words = ("--fixed-strings", f"--grep={RUN}: {facts.run}", "HEAD")
+    listed = await read_commits(git, *words) if await git.head() is not None else []
+    others = [info for info in listed if info.trailers.get(RUN) == facts.run and info.commit not in facts.commits]
+    result.commits += [_compare(info, [receipt], journal) for info in others]
+    if not result.commits:
+        result.faults.append(f"{receipt.file}: it names no commit")
+    return result
+
+
+async def verify_commits(
+    git: Git, words: Sequence[str], receipts: Sequence[VerifiedReceipt], runs: Path
+) -> Verification:
+    """Verify the commits that revisions name: those of runs must match a receipt, or the journal of their run."""
+    result = Verification(list(receipts))
+    result.faults += [f"{receipt.file}: {receipt.fault}" for receipt in receipts if receipt.fault is not None]
+    journals: dict[str, _Journal | None] = {}
+    for info in await read_commits(git, *words):
+        run = info.trailers.get(RUN)
+        if run is None:
+            result.others += 1
+            continue
+        if run not in journals:
+            journals[run] = _journal_of(runs, run)
+            result.faults += [
+                fault for one in receipts if one.facts.run == run for fault in _journal_faults(one.facts, journals[run])
+            ]
+        own = [receipt for receipt in receipts if receipt.facts.run == run]
+        result.commits.append(_compare(info, own, journals[run]))
+    if not result.commits:
+        result.faults.append("no commit of a run is among them")
+    return result
+
+
+@dataclass(frozen=True)
+class _Journal:
+    """The journal of a run that is here."""
+
+    heads: Sequence[str]
+    commits: Mapping[str, str]
+    faults: Sequence[str]
+
+
+def _journal_of(runs: Path, run: str) -> _Journal | None:
+    """Return the journal of a run; None if the run is not here, or was made by an earlier version."""
+    folder = runs / run
+    if "/" in run or not run.strip(".") or not folder.is_dir():
+        return None
+    try:
+        report = audit(folder)
+        if report.chain is None:
+            return None
+        faults = [f"run {run}: {finding.file}: {finding.fault}" for finding in report.wrong]
+        return _Journal(report.chain.heads, {} if faults else recorded_commits(FileStore(folder)), faults)
+    except Error as error:
+        return _Journal([], {}, [f"run {run}: {error.message}"])
+
+
+def _journal_faults(facts: StatementFacts, journal: _Journal | None) -> list[str]:
+    """Return what is wrong with a run's journal: its own faults, and its head in the receipt."""
+    if journal is None:
+        return []
+    faults = list(journal.faults)
+    if facts.journal is not None:
+        seq, head = facts.journal
+        if not 0 < seq <= len(journal.heads):
+            faults.append(f"run {facts.run}: its journal ends before entry {seq}, which the receipt names")
+        elif journal.heads[seq - 1] != head:
+            faults.append(f"run {facts.run}: the head of its journal at entry {seq} is not the one in the receipt")
+    return faults
+
+
+def _compare(info: CommitInfo, receipts: Sequence[VerifiedReceipt], journal: _Journal | None) -> CommitReport:
+    """Compare a commit of a run with its receipts and its journal."""
+    report = CommitReport(info.commit, info.trailers.get(RUN), info.trailers.get(TASK))
+    for receipt in receipts:
+        expected = receipt.facts.commits.get(info.commit)
+        if expected is None:
+            report.faults.append(f"{receipt.file} does not name it: it was amended, or made later")
+            continue
+        for name, value in {RUN: receipt.facts.run, **expected}.items():
+            if value is not None and info.trailers.get(name) != value:
+                report.faults.append(f"its {name} is {info.trailers.get(name)!r}, but {value!r} in {receipt.file}")
+        if not report.faults and receipt.fault is None:
+            report.proofs.append(receipt.file)
+    if journal is not None and not journal.faults:
+        fault = head_fault(info, journal.heads)
+        if fault is None and info.commit not in journal.commits:
+            fault = "no entry of the journal records it: it was amended, or made by another program"
+        if fault is None:
+            report.proofs.append("journal")
+        else:
+            report.faults.append(fault)
+    if not receipts and journal is None:
+        report.faults.append("there is neither a receipt nor the run here; pass --receipt FILE")
+    return report
