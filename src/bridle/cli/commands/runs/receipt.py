@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bridle.cli.exit_codes import SUCCESS
+from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
 from bridle.cli.user_interface.options import json_option, run_argument, runs_dir_option
 from bridle.cli.user_interface.terminal import chosen_run, say, shown_run
 from bridle.errors import JournalBroken, UsageError
@@ -54,6 +55,7 @@ def command(
         text = markdown_receipt(receipt).encode("utf-8", "replace")
     elif intoto or sign:
         if sign:
+            refuse_inside_agent("receipt --sign", folder)
             _check_audit(folder)
         text = asyncio.run(_statement(receipt, folder, is_signed=sign))
     else:
