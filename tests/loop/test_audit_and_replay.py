@@ -185,9 +185,7 @@ def test_a_changed_result_of_a_completed_run_is_refused(
     assert f"{path} of this run is invalid: it was changed after it was written" in done.stderr
 
 
-def test_a_log_that_was_cleaned_away_is_reported_and_is_no_fault(
-    finished: tuple[Project, Path], tmp_path: Path
-) -> None:
+def test_a_log_that_was_removed_is_a_fault(finished: tuple[Project, Path], tmp_path: Path) -> None:
     here, run = finished
     path = first(run, ".ralph/logs/claude", ".ndjson")
     shutil.move(path, tmp_path / "kept")
@@ -195,5 +193,5 @@ def test_a_log_that_was_cleaned_away_is_reported_and_is_no_fault(
         done = here.bridle("audit")
     finally:
         shutil.move(tmp_path / "kept", path)
-    assert done.returncode == 0
-    assert re.search(rf"(?m)^leftover: {path}: it is missing; journal/\S+ refers to it$", done.stdout)
+    assert done.returncode == 1
+    assert re.search(rf"(?m)^wrong: {path}: it is missing; journal/\S+ refers to it$", done.stdout)
