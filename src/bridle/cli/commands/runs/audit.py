@@ -78,8 +78,9 @@ def _compare_commits(folder: Path, report: Report) -> int:
         if report.chain is None or not is_loop_run(FileStore(folder)):
             return 0
         found = asyncio.run(check_commits(folder, report.chain.heads, dict(os.environ)))
-    except Error as error:  # of a broken journal, whose faults are in the report
-        report.leftovers.append(Finding("commits", f"they were not compared: {error.message}"))
+    except Error as error:
+        if report.is_good:  # else the reason is in the report
+            report.leftovers.append(Finding("commits", f"they were not compared: {error.message}"))
         return 0
     report.wrong += found.wrong
     report.leftovers += found.missing
