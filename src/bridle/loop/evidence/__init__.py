@@ -1,1 +1,4 @@
-"""What proves a run to others: its commits compared with its journal, and statements signed with the user's key."""
+"""What proves a run to others: its commits compared with its journal, and signed statements.
+
+No other package of the loop imports it.
+"""

@@ -67,16 +67,19 @@ def audit_with_commits(folder: Path) -> tuple[Report, int]:
 
 def _compare_commits(folder: Path, report: Report) -> int:
     """Add what is wrong with the commits of a loop run to its report; return how many were compared."""
-    import asyncio
-
+    if report.chain is None:
+        return 0
     from bridle.errors import Error
     from bridle.journal.stores.file_store import FileStore
-    from bridle.loop.evidence.check_commits import check_commits
     from bridle.loop.run_inputs import is_loop_run
 
     try:
-        if report.chain is None or not is_loop_run(FileStore(folder)):
+        if not is_loop_run(FileStore(folder)):
             return 0
+        import asyncio
+
+        from bridle.loop.evidence.check_commits import check_commits
+
         found = asyncio.run(check_commits(folder, report.chain.heads, dict(os.environ)))
     except Error as error:
         if report.is_good:  # else the reason is in the report
