@@ -28,8 +28,8 @@ from bridle.journal.upkeep.check_caches import check_caches
 from bridle.journal.upkeep.check_chain import check_chain, describe_chain
 from bridle.journal.upkeep.read_caches import Caches
 
-# The folder of logs in a working copy.
-_LOGS = "/.ralph/"
+# The folder of the worktrees of runs.
+_WORKTREES = "/.ralph/worktrees/"
 _SAME = ("effectId", "taskId", "invocationKey")
 
 
@@ -214,9 +214,9 @@ class _Audit:
         for name, digest in noted.items() if isinstance(noted, dict) else ():
             path = self._run / str(name)
             if path.is_symlink() or not path.is_file():
-                # Earlier versions removed logs by their age only; the user may remove a worktree with its logs.
-                top, is_log, _ = str(path).partition(_LOGS)
-                is_expected = self._chain is None or (is_log and not os.path.isdir(top))
+                # Earlier versions removed logs by their age only. A worktree goes with its logs: the user removes it,
+                # or a driver makes a broken one again.
+                is_expected = self._chain is None or _WORKTREES in str(path)
                 found = self.report.leftovers if is_expected else self.report.wrong
                 found.append(Finding(name, f"it is missing; {entry} refers to it"))
                 continue
