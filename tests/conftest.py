@@ -35,6 +35,16 @@ FOREIGN_PREFIXES = (
 )
 FOREIGN_NAMES = ("AGENT_SESSION_ID", "CLICOLOR", "COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR")
 
+# Fake agents and checks of the tests note in files beside the repository how they were started, and kill Bridle by its
+# process id. No sandbox lets them: tests run without one. In these files agents are real, and `auto` finds bubblewrap;
+# `loop/test_sandboxed_runs.py` turns it on for a fake agent, and the attacks `test_sandbox_*` start it themselves.
+WITH_SANDBOX = (
+    "cli/commands/repository/test_demo.py",
+    "real/test_claude.py",
+    "real/test_drive.py",
+    "real/test_loop.py",
+)
+
 settings.register_profile(
     "bridle",
     max_examples=SIZES.hypothesis_examples,
@@ -59,6 +69,15 @@ def _clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
             if name != VARIABLE and (name.startswith(FOREIGN_PREFIXES) or name in FOREIGN_NAMES):
                 patch.delenv(name)
         _move_home(patch, tmp_path_factory.mktemp("home"))
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _sandbox(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Turn the sandbox off for fake agents, which reach files outside of the repository."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.path.relative_to(TESTS).as_posix() not in WITH_SANDBOX:
+            patch.setenv("BRIDLE_SANDBOX", "off")
         yield
 
 

@@ -48,7 +48,7 @@ def test_the_agent_works_in_the_given_folder(happy: Happy) -> None:
 
 
 def test_one_line_says_which_program_runs_for_what_and_who_pays(happy: Happy) -> None:
-    line = f"bridle: claude ({claude_program()}): coder ask, auth: ANTHROPIC_API_KEY"
+    line = f"bridle: claude ({claude_program()}): coder ask, auth: ANTHROPIC_API_KEY, sandbox: bwrap"
     source = "bridle: apiKeySource=ANTHROPIC_API_KEY"
     assert happy.asked.stderr.splitlines() == [line, source, f"bridle: log: {happy.asked.log}"]
     assert happy.asked.document["api_key_source"] == "ANTHROPIC_API_KEY"

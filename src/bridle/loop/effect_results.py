@@ -90,12 +90,15 @@ class Result(JsonRecord, frozen=True, kw_only=True):
     clock: Clock | None = None
     """Set for effects that Bridle executes."""
     user_changes: UserChanges | None = None
+    isolation: str = ""
+    """The sandbox of the agent or the checks, or `none` and why; empty for effects that start neither."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values; the user's changes are absent where there are none."""
+        """Return the result as JSON values, without user changes and isolation where there are none."""
         document = super().as_json()
-        if self.user_changes is None:
-            del document["user_changes"]
+        for name in ("user_changes", "isolation"):
+            if not document[name]:
+                del document[name]
         return document
 
 

@@ -75,7 +75,11 @@ class RunInputs:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return the inputs as JSON values, without the addresses of notices, which contain tokens."""
+        """Return the inputs as JSON values, without what is only the user's: notices and details of sandboxes.
+
+        The addresses of notices contain tokens. What a sandbox allows is read anew by each driver, since a run may come
+        with a repository.
+        """
         return {
             "run": self.run,
             "repository": self.repository,
@@ -84,7 +88,7 @@ class RunInputs:
             "came_from": self.came_from,
             **({"worktrees": list(self.worktrees)} if self.worktrees else {}),
             "plan": self.plan.as_json(),
-            "settings": replace(self.settings, notify=()).as_json(),
+            "settings": _recorded(self.settings),
             "wording": self.wording,
         }
 
@@ -103,6 +107,18 @@ class RunInputs:
             worktrees=fields.texts("worktrees") or (),
             wording=wording_of(document),
         )
+
+
+def _recorded(settings: Settings) -> dict[str, Any]:
+    rules = Settings()
+    return replace(
+        settings,
+        notify=(),
+        sandbox_writable=rules.sandbox_writable,
+        sandbox_hidden=rules.sandbox_hidden,
+        sandbox_network=rules.sandbox_network,
+        sandbox_environment=rules.sandbox_environment,
+    ).as_json()
 
 
 def move_path(path: str, old: str, new: str) -> str:

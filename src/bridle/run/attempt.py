@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing
 from dataclasses import dataclass, field
 
 from bridle.errors import DiskError, ProcessError
@@ -12,6 +12,7 @@ from bridle.ground import clock, ids
 from bridle.ground.children import child_process
 from bridle.ground.children.child_process import Child, Spawn, StopTimeouts
 from bridle.run.command import Command
+from bridle.run.isolation.sandbox_session import Sandboxed, enter_sandbox
 from bridle.run.logs import RunLog
 from bridle.run.request import Request
 from bridle.run.structured import CORRECTIONS, Schema
@@ -114,12 +115,32 @@ class Attempt:
 
         A batch holds the events of one read: passing each through several generators would cost as much as decoding it.
         """
+        with self._sandbox() as sandboxed:
+            async with aclosing(self._batches(sandboxed)) as batches:
+                async for events in batches:
+                    yield events
+            sandboxed.check_started(self.exit_code, self.stderr.encode())
+
+    def _sandbox(self) -> AbstractContextManager[Sandboxed]:
+        """Prepare the sandbox of the child, if one is in force."""
+        request, command = self.request, self.command
+        return enter_sandbox(
+            request.sandbox,
+            command.argv,
+            cwd=request.cwd,
+            environment=command.environment,
+            agent=request.agent,
+            read_only=request.read_only,
+        )
+
+    async def _batches(self, sandboxed: Sandboxed) -> AsyncGenerator[list[Event], None]:
         spawn = Spawn(
-            argv=self.command.argv,
+            argv=sandboxed.argv,
             cwd=self.request.cwd,
-            environment=self.command.environment,
+            environment=sandboxed.environment,
             token=ids.new_token(),
             has_stdin=self.command.is_conversation or self.command.stdin_text is not None,
+            sandbox=sandboxed.sandbox,
         )
         self.started = self._last_byte = clock.monotonic()
         child = await child_process.start(spawn, on_chunk=self.log.write, on_stderr=self.log.write_stderr)

@@ -36,7 +36,7 @@ def start_meta(
         auth=command.auth,
         permission_mode=request.permission,
         permissions_bypassed=request.permission is Permission.BYPASS,
-        sandbox=detect_sandbox(inherited),
+        sandbox=request.sandbox.name if request.sandbox.is_on else detect_sandbox(inherited),
         policy=request.policy,
         hang_heuristic=request.hang_heuristic,
         background_heuristic=rules_of(request, command.environment).background_heuristic,

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from bridle.run.isolation.sandbox_rules import ChosenSandbox
 from bridle.wire.record.policy import Policy
 
 
@@ -114,6 +115,9 @@ class Request:
     """No other run uses the working folder, so the workspace is not locked."""
     home: Path | None = None
     """The workspace that holds logs and budget, where `cwd` is a temporary folder; None: `cwd`."""
+    sandbox: ChosenSandbox = field(default_factory=ChosenSandbox)
+    read_only: tuple[Path, ...] = ()
+    """Files and folders that the agent must not change, where a sandbox is in force."""
 
     @property
     def workspace(self) -> Path:

@@ -20,6 +20,7 @@ from bridle.run.budget import Budget, Cost
 from bridle.run.command import CLAUDE_LIKE, Command, build_command
 from bridle.run.direnv import workspace_variables
 from bridle.run.finished import Attempted, Finished
+from bridle.run.isolation.sandbox_session import variables_in
 from bridle.run.locate import Program, find_program
 from bridle.run.log_meta import write_meta
 from bridle.run.policy import deserves_retry, login_error, rules_of, start_error
@@ -108,6 +109,8 @@ class AgentRun:
             if untrusted.message and self._is_announced:
                 self._say(untrusted.message)
             allowed = replace(request, extra_args=(*request.extra_args, *untrusted.flags))
+            sandbox = replace(request.sandbox, variables=frozenset(variables))
+            environment = variables_in(sandbox, environment, agent=request.agent)
             command = build_command(allowed, program.path, environment)
             if lock is not None:
                 lock.hold_until_agents_end()
@@ -122,9 +125,11 @@ class AgentRun:
         expected = request.resume
         name = ids.safe_name(request.task)  # in one line, whatever the task is called
         if self._is_announced:
-            self._say(f"{request.agent} ({program.path}): {request.mode} {name}, auth: {command.auth}")
+            sandbox = f", sandbox: {request.sandbox.name}" if request.sandbox.is_on else ""
+            self._say(f"{request.agent} ({program.path}): {request.mode} {name}, auth: {command.auth}{sandbox}")
         if request.permission is Permission.BYPASS:
-            self._say(f"permissions are bypassed; sandbox: {detect_sandbox(self._environment) or 'none detected'}")
+            found = request.sandbox.name if request.sandbox.is_on else detect_sandbox(self._environment)
+            self._say(f"permissions are bypassed; sandbox: {found or 'none detected'}")
         self._exclude()
         for number in range(1, request.retries + 2):
             attempt = Attempt(request, command, logs.RunLog.create(request, clock.now()), schema)

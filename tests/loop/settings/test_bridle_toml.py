@@ -16,6 +16,7 @@ from bridle.loop.settings.bridle_toml import LIMIT_BYTES, find_file, line_of, lo
 from bridle.loop.settings.limits import Limits
 from bridle.loop.settings.model import AGENTS, KEYS, Settings
 from bridle.loop.text.durations import parse_duration, render_duration
+from bridle.run.isolation.sandbox_rules import SandboxRules
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_the_defaults_are_those_of_the_contract(repository: Path, home: Path) ->
 
 def test_every_default_is_a_value_that_its_own_key_accepts(repository: Path, home: Path) -> None:
     lines = [f"{key.name} = {key.kind.show(key.default)}" for key in KEYS.values()]
-    (repository / "bridle.toml").write_text("\n".join(lines))
+    (home / "bridle.toml").write_text("\n".join(lines))
     settings = load_settings(repository, home)
     assert settings.chosen == tuple(KEYS)
     assert settings == Settings(chosen=tuple(KEYS))
@@ -249,7 +250,7 @@ def test_no_text_of_a_file_raises_anything(text: str) -> None:
 
 @given(
     st.dictionaries(
-        st.sampled_from([*KEYS, "other", "x"]),
+        st.sampled_from([*(name for name in KEYS if "." not in name), "other", "x"]),
         st.integers() | st.booleans() | st.sampled_from(["med", "5m", "a", "", "claude"]) | st.lists(st.just("a")),
         max_size=6,
     )
@@ -259,6 +260,20 @@ def test_every_key_of_a_file_is_found_on_its_line(given: dict[str, object]) -> N
     text = "\n# x = 1\n".join(lines)
     assert tomllib.loads(text) == given
     assert [line_of(text, name) for name in given] == [1 + 2 * index for index in range(len(lines))]
+
+
+def test_only_the_users_own_file_can_set_the_sandbox(repository: Path, home: Path) -> None:
+    (home / "bridle.toml").write_text('[sandbox]\nmode = "bwrap"\nwritable = ["~/shared"]\nnetwork = "none"\n')
+    rules = load_settings(repository, home, {"sandbox.mode": "off"}).sandbox
+    assert rules == SandboxRules("off", writable=("~/shared",), network="none")
+    expected = [
+        f"bridle.toml:2: sandbox.{name} must not be set in a repository. Set it in your own bridle.toml"
+        for name in ("mode", "hidden")
+    ]
+    assert refused(repository, home, "model = 'opus'\n[sandbox]\nmode = 'off'\nhidden = []\n") == expected
+    assert refused(repository, home, "sandbox = 'off'\n") == ["bridle.toml:1: sandbox must be a table, got 'off'"]
+    unknown = "bridle.toml:1: sandbox.mod is not a setting; did you mean sandbox.mode or sandbox.hidden?"
+    assert refused(repository, home, "[sandbox]\nmod = 'off'\n") == [unknown]
 
 
 def test_the_loop_can_use_every_agent_that_can_be_run() -> None:

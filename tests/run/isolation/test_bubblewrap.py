@@ -19,6 +19,7 @@ from bridle.ground.descendants import census
 from bridle.ground.ids import new_token
 from bridle.run.isolation import bubblewrap
 from bridle.run.isolation.description import Isolation, describe
+from bridle.run.isolation.sandbox_rules import SandboxRules
 from bridle.run.isolation.sandbox_session import check_started, open_sandbox
 
 # A test that takes longer than this has hung.
@@ -33,7 +34,7 @@ def isolation_of(folder: Path) -> Isolation:
 
 
 def program() -> str:
-    found = bubblewrap.find_program(os.environ)
+    found = next(iter(bubblewrap.find_programs(os.environ)), None)
     assert found is not None
     return found
 
@@ -82,7 +83,7 @@ def test_a_machine_where_it_cannot_work_says_why(tmp_path: Path) -> None:
     refusing = tmp_path / "bwrap"
     refusing.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
     refusing.chmod(0o755)
-    assert bubblewrap.find_program({"PATH": str(tmp_path)}) == str(refusing)  # the system's comes first
+    assert bubblewrap.find_programs({"PATH": str(tmp_path)})[0] == str(refusing)  # the system's comes first
     assert bubblewrap.probe(str(refusing)).failure == "bwrap: No permissions to create new namespace"
     assert bubblewrap.probe(None).failure == "bwrap was not found"
 
@@ -171,3 +172,58 @@ def test_a_killed_program_leaves_nothing(tmp_path: Path) -> None:
         assert await child.wait(HANG_SECONDS) == -signal.SIGKILL
 
     with_child(isolation_of(tmp_path), "trap '' INT TERM; echo ready; sleep 600 & wait", story)
+
+
+def test_what_is_hidden_stays_hidden_in_a_working_copy_that_contains_it(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / ".ssh").mkdir(parents=True)
+    (home / ".ssh" / "key").write_text("secret")
+    isolation = describe(home, {"HOME": str(home), "BRIDLE_HOME": str(home / ".bridle")})
+    assert run(isolation, "touch made; cat .ssh/key; ls -a .ssh").stdout == b""
+    assert (home / "made").exists()
+
+
+def test_a_folder_below_a_hidden_one_can_be_worked_in(tmp_path: Path) -> None:
+    (tmp_path / "hidden" / "work").mkdir(parents=True)
+    (tmp_path / "hidden" / "secret").write_text("secret")
+    rules = SandboxRules(hidden=(str(tmp_path / "hidden"),))
+    isolation = describe(tmp_path / "hidden" / "work", {"HOME": str(tmp_path)}, rules=rules)
+    assert run(isolation, "touch made && ls ..").stdout == b"work\n"
+    assert (tmp_path / "hidden" / "work" / "made").exists()
+
+
+def test_an_agent_that_is_installed_in_a_hidden_folder_starts(tmp_path: Path) -> None:
+    isolation = isolation_of(tmp_path)
+    program = tmp_path / "bin" / "agent"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho works\n")
+    program.chmod(0o755)
+    environment = {"HOME": str(tmp_path / "home")}
+    assert run(isolation, str(program)).exit_code == 127
+    visible = describe(isolation.work, environment, program=str(program))
+    assert run(visible, str(program)).stdout == b"works\n"
+    on_path = describe(isolation.work, {**environment, "PATH": str(program.parent)})
+    assert run(on_path, str(program)).stdout == b"works\n"
+
+
+@pytest.mark.parametrize(
+    ("agent", "folder", "protected"),
+    [
+        ("codex", ".codex", "config.toml"),
+        ("gemini", ".gemini", "settings.json"),
+        ("opencode", ".local/share/opencode", None),
+    ],
+)
+def test_the_state_of_other_agents_is_kept_but_not_what_runs_programs(
+    tmp_path: Path, agent: str, folder: str, protected: str | None
+) -> None:
+    home, work = tmp_path / "home", tmp_path / "work"
+    (home / folder).mkdir(parents=True)
+    work.mkdir()
+    if protected is not None:
+        (home / folder / protected).write_text("as it was")
+    script = f"echo kept > ~/{folder}/session; echo evil > ~/{folder}/{protected}; true"
+    isolation = describe(work, {"HOME": str(home)}, agent=agent)
+    run(isolation, f"HOME={home}; export HOME; {script}")
+    assert (home / folder / "session").read_text() == "kept\n"
+    assert protected is None or (home / folder / protected).read_text() == "as it was"

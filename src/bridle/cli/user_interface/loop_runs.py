@@ -11,6 +11,7 @@ import msgspec
 
 from bridle.cli import exit_codes
 from bridle.cli.user_interface import notify
+from bridle.cli.user_interface.chosen_sandbox import sandbox_line, sandbox_of_run
 from bridle.cli.user_interface.print_receipt import print_receipt
 from bridle.cli.user_interface.run_display import display_for
 from bridle.cli.user_interface.terminal import say, until_signalled
@@ -34,6 +35,7 @@ from bridle.loop.settings.model import Settings
 from bridle.loop.working_copy.run_lock import check_unlocked, hold_working_copy
 from bridle.loop.working_copy.run_worktrees import worktree_folder
 from bridle.run.command import build_command
+from bridle.run.isolation.choose_sandbox import choose_sandbox
 from bridle.run.locate import find_program
 from bridle.run.request import Auth, Permission, Request
 from bridle.run.sandbox import detect_sandbox
@@ -62,6 +64,7 @@ async def create_run(
     if settings.notify:
         notify.check_addresses(settings.notify)
     agents = _describe_agents(settings, request.repository, environment)
+    choose_sandbox(settings.sandbox, environment)  # raises before the run is created
     for line in agents if introduction is None else introduction:
         say(line)
     if not settings.uses_worktrees:
@@ -94,7 +97,8 @@ def _describe_agents(settings: Settings, folder: Path, environment: Mapping[str,
     if len(missing) == len(settings.agents):
         raise missing[0]
     if settings.permission == Permission.BYPASS:
-        lines.append(f"permissions are bypassed; sandbox: {detect_sandbox(environment) or 'none detected'}")
+        outer = detect_sandbox(environment)
+        lines.append("permissions are bypassed" + (f"; in {outer}" if outer else ""))
     return lines
 
 
@@ -125,10 +129,11 @@ async def drive_to_receipt(
     environment: Mapping[str, str] | None = None,
     addresses: Sequence[str] | None = None,
     resume: str | None = None,
+    sandbox: str | None = None,
 ) -> int:
     """Drive a run to its end, print its receipt, notify, and return the exit code.
 
-    `resume` is the command that continues this run, if it is not `bridle resume`.
+    `resume` is the command that continues this run, if it is not `bridle resume`; `sandbox` is a mode for this driver.
     """
     store, variables = FileStore(run), dict(os.environ) if environment is None else environment
     inputs, was_completed = read_inputs(store), store.position().end == COMPLETED
@@ -137,6 +142,10 @@ async def drive_to_receipt(
         check_place(inputs, run)
     if addresses is None:  # they are not in the journal, since they contain tokens
         addresses = () if was_completed else load_settings(repository, bridle_home(os.environ)).notify
+
+    chosen = None if was_completed else sandbox_of_run(repository, settings.sandbox_mode, variables, flag=sandbox)
+    if chosen is not None:
+        say(sandbox_line(chosen))
 
     async def drive() -> RunEnd:
         is_elsewhere = was_completed or settings.uses_worktrees
@@ -149,6 +158,7 @@ async def drive_to_receipt(
                 with_hooks=with_hooks,
                 watch=display.watch,
                 on_receipt=display.show_receipt,
+                sandbox=chosen,
             )
 
     end = await until_signalled(drive())

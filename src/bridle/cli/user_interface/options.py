@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+_SANDBOXES = ["auto", "bwrap", "seatbelt", "off"]
+
 Decorated = Callable[..., Any]
 
 
@@ -30,6 +32,21 @@ def auth_option(function: Decorated) -> Decorated:
     """Add the option --auth."""
     text = "What pays: the login, or ANTHROPIC_API_KEY from the environment.  [default: auto]"
     return click.option("--auth", type=click.Choice(["auto", "login", "key"]), help=text)(function)
+
+
+def sandbox_option(function: Decorated) -> Decorated:
+    """Add the option --sandbox, whose default is the variable BRIDLE_SANDBOX."""
+    return _add_sandbox_option(function, "BRIDLE_SANDBOX", "$BRIDLE_SANDBOX, else your settings, else auto")
+
+
+def sandbox_option_of_resume(function: Decorated) -> Decorated:
+    """Add the option --sandbox to a command that continues a run."""
+    return _add_sandbox_option(function, None, "as the run began")
+
+
+def _add_sandbox_option(function: Decorated, variable: str | None, default: str) -> Decorated:
+    text = f"Isolate agents and checks; one that is named must work.  [default: {default}]"
+    return click.option("--sandbox", type=click.Choice(_SANDBOXES), envvar=variable, help=text)(function)
 
 
 def limit_options(function: Decorated) -> Decorated:

@@ -16,6 +16,7 @@ from bridle.loop.plan import drafting
 from bridle.loop.plan.model import Plan
 from bridle.loop.settings.model import Settings
 from bridle.run.finished import Finished
+from bridle.run.isolation.sandbox_rules import ChosenSandbox
 from bridle.run.policy import describe_end
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
 from bridle.run.runner import run
@@ -33,6 +34,7 @@ class Planner:
     settings: Settings
     agent: str
     may_ask: bool
+    sandbox: ChosenSandbox = field(default_factory=ChosenSandbox)
     result: Plan | None = None
     text: str = ""
     known_cost_usd: float = 0.0
@@ -116,6 +118,7 @@ class Planner:
             ),
             hang_heuristic=False,  # a planner is expected to ask
             denials_fail=False,
+            sandbox=self.sandbox,
         )
         is_announced = self.session_id is None
 

@@ -10,6 +10,7 @@ from bridle.engine.drive.performer import Job
 from bridle.engine.process.effects import SKILL
 from bridle.errors import BadTask
 from bridle.ground.json_fields import JsonFields
+from bridle.run.isolation.sandbox_rules import ChosenSandbox
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
 
 # Names of agents in other programs.
@@ -28,6 +29,7 @@ class AgentDefaults:
     permission: Permission = Permission.ACCEPT_EDITS
     auth: Auth = Auth.AUTO
     limits: Limits = field(default_factory=Limits)
+    sandbox: ChosenSandbox = field(default_factory=ChosenSandbox)
 
 
 def request(job: Job, defaults: AgentDefaults) -> Request:
@@ -51,6 +53,8 @@ def request(job: Job, defaults: AgentDefaults) -> Request:
             json_schema=section.object("outputSchema", "schema") or None,
             permission=defaults.permission,
             auth=defaults.auth,
+            sandbox=defaults.sandbox,
+            read_only=(job.run.parent,),
             limits=replace(defaults.limits, run_seconds=timeout_ms / 1000) if timeout_ms else defaults.limits,
         )
     except ValueError as error:

@@ -1,7 +1,7 @@
 """One check: a shell command of the recorded plan.
 
-It runs in its own session, with the user's environment and no input, until it exits or reaches its time limit. All
-processes that it started end with it. Its raw output is in a private log, and masked everywhere else.
+It runs in its own session, in a sandbox of its own where there is one, and with no input, until it exits or reaches its
+time limit. All processes that it started end with it. Its raw output is in a private log, and masked everywhere else.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from bridle.loop.effect_results import TIMED_OUT, CheckResult
 from bridle.loop.effects import Check
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.command_output import CommandOutput
+from bridle.run.isolation.sandbox_rules import NETWORK_NONE
+from bridle.run.isolation.sandbox_session import enter_sandbox, variables_in
 from bridle.run.logs import create_log, private_folder
 from bridle.wire.mask import Mask
 
@@ -44,11 +46,14 @@ def argv(command: str) -> tuple[str, ...]:
     return ("/bin/sh", "-c", command)
 
 
-async def run_check(context: RunContext, check: Check, *, task: str, number: int, limit_seconds: float) -> CheckResult:
-    """Run one command in the context's folder."""
+async def run_check(
+    context: RunContext, check: Check, *, task: str, number: int, limit_seconds: float, is_setup: bool = False
+) -> CheckResult:
+    """Run one command in the context's folder; a setup always has the network."""
     began = clock.monotonic()
     with create_output(context.workspace, clock.now(), task, number, context.mask) as output:
-        exit_code = await _run(context, check.command, output, limit_seconds)
+        has_network = is_setup or context.sandbox.rules.network != NETWORK_NONE
+        exit_code = await _run(context, check.command, output, limit_seconds, has_network=has_network)
     if exit_code:
         _raise_for_shortage(check.command, output.text)
     seconds = round(clock.monotonic() - began, 3)
@@ -78,17 +83,31 @@ def create_output(workspace: Path, moment: datetime, name: str, number: int, mas
     )
 
 
-async def _run(context: RunContext, command: str, output: CommandOutput, limit_seconds: float) -> int | None:
+async def _run(
+    context: RunContext, command: str, output: CommandOutput, limit_seconds: float, *, has_network: bool
+) -> int | None:
     """Run the command until it exits, and end what it leaves behind; return None at the limit."""
-    captured = await capture(
+    environment = variables_in(context.sandbox, context.environment, agent=None)
+    with enter_sandbox(
+        context.sandbox,
         ("/bin/sh", "-c", _WRAPPER, "check", command),
         cwd=Path(context.folder),
-        environment={**context.environment, "PWD": str(context.folder)},
-        limit_seconds=limit_seconds,
-        on_stdout=output.add,
-        on_stderr=output.add,
-        waits_for_output=False,
-    )
+        environment={**environment, "PWD": str(context.folder)},
+        agent=None,
+        read_only=context.read_only,
+        has_network=has_network,
+    ) as sandboxed:
+        captured = await capture(
+            sandboxed.argv,
+            cwd=Path(context.folder),
+            environment=sandboxed.environment,
+            limit_seconds=limit_seconds,
+            on_stdout=output.add,
+            on_stderr=output.add,
+            waits_for_output=False,
+            sandbox=sandboxed.sandbox,
+        )
+        sandboxed.check_started(captured.exit_code, captured.stderr)
     return captured.exit_code
 
 

@@ -44,8 +44,9 @@ async def run_setup(context: RunContext, *, task: str) -> CheckResult | None:
     for number, command in enumerate(commands(context), 1):
         context.say(f"setup: {command}")
         limit = context.settings.setup_seconds
+        check = Check(command=command, owner=OF_GUARD)
         result = await run_check(
-            context, Check(command=command, owner=OF_GUARD), task=f"setup-{task}", number=number, limit_seconds=limit
+            context, check, task=f"setup-{task}", number=number, limit_seconds=limit, is_setup=True
         )
         if not result.passed:
             return result

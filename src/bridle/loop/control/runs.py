@@ -45,6 +45,7 @@ from bridle.loop.working_copy import left_state, output_names, stale_git_locks
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext, run_context, with_direnv
 from bridle.loop.working_copy.run_worktrees import in_worktree, is_complete, worker_context, worktree_folder
+from bridle.run.isolation.sandbox_rules import ChosenSandbox
 from bridle.workspace import git_leftovers, worktree
 from bridle.workspace.git import Git
 from bridle.workspace.inert_git import inert_git
@@ -174,6 +175,7 @@ async def drive_loop_run(
     with_hooks: bool = True,
     watch: Listener = unwatched,
     on_receipt: OnReceipt = lambda _receipt: None,
+    sandbox: ChosenSandbox | None = None,
 ) -> RunEnd:
     """Drive a run until it ends, pauses or waits for the user; return its receipt."""
     store = FileStore(run)
@@ -191,6 +193,7 @@ async def drive_loop_run(
         hooks=hooks,
         say=say,
         watch=watch,
+        sandbox=sandbox,
     )
     context = await with_direnv(context)
     for folder in inputs.workspaces:

@@ -31,6 +31,9 @@ from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import discard_broken
 
+# The effects that start agents or commands of the plan.
+_STARTERS = frozenset({effects.CheckArgs.kind, effects.WorkArgs.kind, effects.SummarizeArgs.kind})
+
 Function = Callable[[Any, RunContext], Awaitable[Result]]
 """Executes an effect with its decoded arguments."""
 
@@ -85,10 +88,14 @@ class LoopPerformer:
         listener(EffectStarted(args))
         result, proof = await self._execute(args, job)
         finished = clock.iso(clock.now())
-        stamped = msgspec.structs.replace(result, clock=self.time.read())
+        stamped = msgspec.structs.replace(result, clock=self.time.read(), isolation=self._isolation(args))
         value = job.mask.apply_to_json(stamped.as_json())
         listener(EffectFinished(args, type(result).from_json(value)))
         return Posted(OK, value=value, started_at=started, finished_at=finished, metadata=proof or None)
+
+    def _isolation(self, args: Arguments[Any]) -> str:
+        """Return what isolated the agent or the checks of an effect."""
+        return self.copies.context.sandbox.description if args.kind in _STARTERS else ""
 
     async def _execute(self, args: Arguments[Any], job: Job) -> tuple[Result, dict[str, Any]]:
         """Return the result and its evidence. An error ends the driver, and the next driver tries again.

@@ -49,6 +49,7 @@ async def summarize(args: SummarizeArgs, context: RunContext, time: DriverTime) 
         json_schema=SUMMARY_SCHEMA if agent in CLAUDE_LIKE else None,
         auth=Auth(settings.auth),
         limits=limits_of(context),
+        sandbox=context.sandbox,
     )
     with tempfile.TemporaryDirectory(prefix="bridle-summary-", ignore_cleanup_errors=True) as folder:
         finished = await run_agent(replace(request, cwd=Path(folder)), context)

@@ -206,6 +206,8 @@ def _request(prompt: str, args: WorkArgs, context: RunContext) -> Request:
         permission=Permission(settings.permission),
         limits=limits_of(context),
         denials_fail=False,
+        sandbox=context.sandbox,
+        read_only=context.read_only,
     )
 
 

@@ -76,6 +76,8 @@ class EffectRequests:
         on_user_changes: Callable[[UserChanges], None],
     ) -> None:
         self._ctx, self._workers, self._time, self._on_user_changes = ctx, workers, time, on_user_changes
+        self.isolations: dict[str, None] = {}
+        """The sandboxes of agents and checks so far, each once."""
         self._may_edit = {task.title: task.may_edit for task in inputs.plan.tasks}
         self._tasks = _TASKS if inputs.has_current_wording else _TASKS_OF_OTHER_WORDING
 
@@ -103,6 +105,8 @@ class EffectRequests:
         result: Any = args.result.from_json(value)
         if isinstance(result, Result):
             self._time.add(result.clock)
+            if result.isolation:
+                self.isolations[result.isolation] = None
             if result.user_changes is not None:
                 self._on_user_changes(result.user_changes)
         return result  # type: ignore[no-any-return]  # `result` names the class of R

@@ -21,7 +21,7 @@ from bridle.loop.process.merge_queue import MergeQueue, setup_failure
 from bridle.loop.process.messages import Messages
 from bridle.loop.process.output_identity import output_identity
 from bridle.loop.process.questions import Questions
-from bridle.loop.process.receipt import Receipt, build_receipt
+from bridle.loop.process.receipt import Receipt, build_receipt, describe_isolation
 from bridle.loop.process.required_checks import RequiredChecks
 from bridle.loop.process.task_state import ACCEPTED, FINAL, RunState, TaskState, Usage, Verdict
 from bridle.loop.process.user_changes import adopt_user_changes
@@ -369,4 +369,5 @@ class Loop:
             time=self._time,
             copies=tuple(self._workers.copies(self.state)),
             tip=self._workers.tip,
+            isolation=describe_isolation(tuple(self._requests.isolations)),
         )

@@ -20,6 +20,9 @@ from bridle.loop.process.task_state import ACCEPTED, VERIFIED, RunState, TaskSta
 from bridle.loop.run_inputs import RunInputs
 from bridle.loop.settings.limits import Limits
 
+# How the isolation of an agent or check begins that had no sandbox.
+WITHOUT_SANDBOX = "none"
+
 
 class CheckReceipt(msgspec.Struct, frozen=True, kw_only=True):
     """How a check ended that decided about a task."""
@@ -125,7 +128,7 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
 
     omitted_if_empty: ClassVar[frozenset[str]] = frozenset(
         {"worktree", "found", "stopped", "waiting", "at_work", "review", "put_aside", "journal"}
-        | {"user_commits", "has_user_changes", "refused"}
+        | {"user_commits", "has_user_changes", "refused", "isolation"}
     )
 
     run: str = ""
@@ -146,6 +149,8 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     output_tokens: int = 0
     seconds: float = 0.0
     limits: Limits = Limits()
+    isolation: str = ""
+    """The sandbox of all agents and checks, or `none` and why; empty before the first of them has ended."""
     resume: str = ""
     """The command that continues the run."""
     worktree: str | None = None
@@ -197,6 +202,7 @@ def build_receipt(
     time: ActiveTime,
     copies: Collection[WorkerCopy] = (),
     tip: str = "",
+    isolation: str = "",
 ) -> Receipt:
     """Build the receipt of a run from its inputs and its state; `copies` are those of parallel workers."""
     workers = {copy.number for copy in copies}
@@ -223,6 +229,7 @@ def build_receipt(
         seconds=round(time.seconds, 3),
         drivers=dict(time.drivers),
         limits=limits,
+        isolation=isolation,
         resume=f"bridle resume {inputs.run}",
         worktree=worktrees[0] if worktrees else None,
         undo=_undo(inputs.branch, start, worktrees),
@@ -233,6 +240,14 @@ def build_receipt(
         changes_known=state.changes_known,
         copies=tuple(copies),
     )
+
+
+def describe_isolation(found: tuple[str, ...]) -> str:
+    """Return the sandbox of all agents and checks; where some had none, that and why."""
+    without = [name for name in found if name.startswith(WITHOUT_SANDBOX)]
+    if without and len(without) < len(found):
+        return f"{without[0]} (for some agents or checks)"
+    return without[0] if without else ", ".join(found)
 
 
 def _commits(tasks: list[TaskState], *, is_distinct: bool) -> tuple[str, ...]:

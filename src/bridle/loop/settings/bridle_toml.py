@@ -16,12 +16,15 @@ from bridle.errors import DiskError, SettingsError
 from bridle.ground import disk, trust
 from bridle.ground.git_folder import folders_up_to_top
 from bridle.loop.settings.model import KEYS, Settings
-from bridle.loop.settings.value_kinds import near
+from bridle.loop.settings.value_kinds import near, shown
 
 FILE_NAME = "bridle.toml"
 # Users write a kilobyte or two. A larger file is another one by mistake.
 LIMIT_BYTES = 256 * 1024
 _STATEMENT = re.compile(r"""\s*(?:\[\[?\s*)?("(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)""")
+
+# The tables of a file: `[sandbox]`.
+_TABLES = frozenset(name.partition(".")[0] for name in KEYS if "." in name)
 
 # Values by key, each of its key's kind.
 Values: TypeAlias = dict[str, Any]
@@ -85,7 +88,9 @@ def read_text(text: str, path: Path, *, is_repository: bool) -> tuple[Values, li
         return {}, [_syntax_problem(path, str(error))]
     except RecursionError:
         return {}, [f"{path}: the tables are nested too deeply"]
-    return _read_values(values, lambda name: f"{path}:{line_of(text, name)}: {name}", is_repository=is_repository)
+    return _read_values(
+        _flat(values), lambda name: f"{path}:{line_of(text, _table_of(name))}: {name}", is_repository=is_repository
+    )
 
 
 def line_of(text: str, name: str) -> int:
@@ -115,6 +120,21 @@ def _read_file(path: Path, *, is_repository: bool) -> tuple[Values, list[str]]:
     return read_text(text, path, is_repository=is_repository)
 
 
+def _table_of(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _flat(values: Mapping[str, object]) -> dict[str, object]:
+    """Return the values with those in a known table under `table.key`."""
+    flat: dict[str, object] = {}
+    for name, value in values.items():
+        if name in _TABLES and isinstance(value, dict):
+            flat |= {f"{name}.{key}": member for key, member in value.items()}
+        else:
+            flat[name] = value
+    return flat
+
+
 def _read_flag_values(flags: Mapping[str, object]) -> tuple[Values, list[str]]:
     present = {name: value for name, value in flags.items() if value is not None}
     return _read_values(present, lambda name: f"--{name.replace('_', '-')}", is_repository=False)
@@ -136,8 +156,12 @@ def _read_values(
 
 def _read_value(name: str, value: object, *, is_repository: bool) -> Any:
     key = KEYS.get(name)
+    if key is None and name in _TABLES:
+        raise ValueError(f"must be a table, got {shown(value)}")
     if key is None:
         raise ValueError(f"is not a setting{near(name, tuple(KEYS))}")
+    if is_repository and key.is_personal:
+        raise ValueError(f"must not be set in a repository. Set it in your own {FILE_NAME}")
     try:
         read = key.kind.read(value)
     except ValueError as error:

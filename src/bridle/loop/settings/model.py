@@ -23,6 +23,7 @@ from bridle.loop.settings.value_kinds import (
     names,
     setting,
 )
+from bridle.run.isolation.sandbox_rules import AUTO, MODES, NETWORK_NONE, NETWORK_OPEN, SandboxRules
 from bridle.run.request import (
     AFTER_RESULT_SECONDS,
     IDLE_SECONDS,
@@ -163,6 +164,37 @@ class Settings:
         default=30 * 86400.0,
         name="keep",
     )
+    sandbox_mode: str = setting(
+        choice(*MODES),
+        "The sandbox of agents and checks. `auto` uses that of this machine if it works; one that is named must work.",
+        default=AUTO,
+        name="sandbox.mode",
+        is_personal=True,
+    )
+    sandbox_writable: tuple[str, ...] = setting(
+        TEXTS,
+        "More files and folders that agents and checks may change in the sandbox. `~` is your home folder.",
+        default=(),
+        name="sandbox.writable",
+        is_personal=True,
+    )
+    sandbox_hidden: tuple[str, ...] = setting(
+        TEXTS, "More files and folders that they cannot read.", default=(), name="sandbox.hidden", is_personal=True
+    )
+    sandbox_network: str = setting(
+        choice(NETWORK_OPEN, NETWORK_NONE),
+        "The network of checks. Setup commands and agents always have it.",
+        default=NETWORK_OPEN,
+        name="sandbox.network",
+        is_personal=True,
+    )
+    sandbox_environment: tuple[str, ...] = setting(
+        TEXTS,
+        "More variables that agents and checks get in the sandbox; a final `*` matches any ending.",
+        default=(),
+        name="sandbox.environment",
+        is_personal=True,
+    )
     chosen: tuple[str, ...] = ()
     """The keys that a file or flag set; all others have their defaults."""
     ignored: str = ""
@@ -172,6 +204,17 @@ class Settings:
     def uses_worktrees(self) -> bool:
         """Whether the run uses worktrees and leaves the user's working copy alone."""
         return self.worktree or self.parallel > 1
+
+    @property
+    def sandbox(self) -> SandboxRules:
+        """The rules for sandboxes."""
+        return SandboxRules(
+            self.sandbox_mode,
+            self.sandbox_writable,
+            self.sandbox_hidden,
+            self.sandbox_network,
+            self.sandbox_environment,
+        )
 
     @property
     def limits(self) -> Limits:
@@ -207,6 +250,7 @@ KEYS: Mapping[str, Key] = {
             field.metadata["help"],
             field.metadata["not_in_repository"],
             field.metadata["needs_trust"],
+            field.metadata["is_personal"],
         )
         for field in fields(Settings)
         if field.metadata

@@ -54,6 +54,8 @@ class Key:
     """Values that a repository's file may not choose for its users."""
     needs_trust: Callable[[Any, Any], bool] = never
     """Whether a repository's value, beside that of the user, counts only after `bridle trust`."""
+    is_personal: bool = False
+    """Whether only the user's own file may set it."""
 
 
 def setting(
@@ -64,6 +66,7 @@ def setting(
     name: str | None = None,
     not_in_repository: tuple[Any, ...] = (),
     needs_trust: Callable[[Any, Any], bool] = never,
+    is_personal: bool = False,
 ) -> Any:
     """Return a field of `Settings` that is a key of `bridle.toml`, under its own or another name."""
     return field(
@@ -74,6 +77,7 @@ def setting(
             "name": name,
             "not_in_repository": not_in_repository,
             "needs_trust": needs_trust,
+            "is_personal": is_personal,
         },
     )
 

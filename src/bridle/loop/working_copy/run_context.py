@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bridle.engine.hooks.run_hooks import Hooks
@@ -13,6 +13,7 @@ from bridle.loop.progress_events import Listener, unwatched
 from bridle.loop.run_inputs import move_path
 from bridle.loop.settings.model import Settings
 from bridle.run.direnv import workspace_variables
+from bridle.run.isolation.sandbox_rules import ChosenSandbox
 from bridle.wire.mask import Mask, secret_values
 from bridle.workspace.git import Git
 
@@ -61,6 +62,8 @@ class RunContext:
     """Prints a line for the user."""
     watch: Listener = unwatched
     """Receives progress events for display."""
+    sandbox: ChosenSandbox = field(default_factory=ChosenSandbox)
+    """Isolates agents, checks and setup commands."""
 
     @property
     def run(self) -> str:
@@ -86,6 +89,12 @@ class RunContext:
         """Return the context in another working copy; logs stay where they are."""
         return replace(self, git=Git(folder, self.environment), folder=folder, home=self.workspace)
 
+    @property
+    def read_only(self) -> tuple[Path, ...]:
+        """What agents and checks must not change: the plan, and the journals of this run and others."""
+        plan = () if self.plan.path is None else (Path(self.plan.path),)
+        return (*plan, self.run_folder.parent)
+
     def with_variables(self, variables: Mapping[str, str | None]) -> RunContext:
         """Return the context with variables set or removed (None). Secrets among them are masked too."""
         if not variables:
@@ -109,6 +118,7 @@ def run_context(
     hooks: Hooks | None = None,
     say: Say = _ignore,
     watch: Listener = unwatched,
+    sandbox: ChosenSandbox | None = None,
 ) -> RunContext:
     """Return the context of the working copy whose top is `folder`."""
     environment = without_repository_variables(environment)
@@ -126,9 +136,12 @@ def run_context(
         hooks=hooks,
         say=say,
         watch=watch,
+        sandbox=sandbox or ChosenSandbox(),
     )
 
 
 async def with_direnv(context: RunContext) -> RunContext:
     """Return the context with the variables of direnv, if it is installed and allowed in the folder."""
-    return context.with_variables(await workspace_variables(context.folder, context.environment, context.say))
+    variables = await workspace_variables(context.folder, context.environment, context.say)
+    context = context.with_variables(variables)
+    return replace(context, sandbox=replace(context.sandbox, variables=frozenset(variables)))

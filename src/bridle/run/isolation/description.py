@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from bridle.ground import git_folder, home
+from bridle.run.isolation.sandbox_rules import SandboxRules
+
+DEFAULT_RULES = SandboxRules()
+OWN_AGENT = "bridle-agent"
+_CLAUDE_LIKE = ("claude", OWN_AGENT)
+# Of Bridle's home: the login of our own agent, and the settings files of repositories that count for it.
+_VISIBLE_OF_BRIDLE = ("agent-token.json", "trust.json")
 
 # Folders and files of the user's home that hold keys. Those that exist are hidden.
 HIDDEN_AT_HOME = (
@@ -32,18 +40,28 @@ READ_ONLY_AT_WORK = (".a5c", ".ralph", "bridle.toml")
 # Of git's: what makes git run programs, or what another branch is.
 READ_ONLY_OF_GIT = ("config", "hooks", "info", "HEAD", "config.worktree")
 
-# Of Claude Code's state: what it reads. Its own sessions are the only thing that it may write.
-VISIBLE_OF_CLAUDE = (
-    ".credentials.json",
-    "settings.json",
-    "CLAUDE.md",
-    "agents",
-    "commands",
-    "plugins",
-    "skills",
-    "rules",
-    "statsig",
+# Caches of package managers in the user's home: writable, so that a setup need not load everything again.
+CACHES_AT_HOME = (
+    *(".cache", ".npm", ".yarn", ".bun/install/cache", ".local/share/pnpm", ".cargo/registry", ".cargo/git"),
+    *("go/pkg", ".gradle/caches", ".m2/repository", ".nuget/packages", ".gem", ".bundle/cache", ".composer/cache"),
 )
+
+# Of Claude Code's state: what it reads. It may write only its own sessions and, when it renews its login, that.
+VISIBLE_OF_CLAUDE = (
+    *(".claude.json", "settings.json", "CLAUDE.md", "agents", "commands", "plugins", "skills"),
+    *("rules", "output-styles", "statsig"),
+)
+
+# Folders whose content a sandboxed program does not see: temporary files, sockets, the homes of other users.
+PRIVATE_FOLDERS = ("/tmp", "/var/tmp", "/run", "/home")  # noqa: S108  # they are replaced by private ones
+
+# The state of other agents, in the user's home: each folder, and what must not change in it, since the user's next
+# session outside of the sandbox runs or reads it.
+_STATE_OF_AGENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "codex": {".codex": ("config.toml", "AGENTS.md", "prompts", "hooks.json", "rules", "skills")},
+    "gemini": {".gemini": ("settings.json", "GEMINI.md", "commands", "extensions", "hooks")},
+    "opencode": {".local/share/opencode": ("plugin",), ".local/state/opencode": (), ".cache/opencode": ()},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +71,8 @@ class StateFolder:
     path: Path
     visible: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
+    """Folders; they are made where they do not exist."""
+    writable_files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +91,7 @@ class Isolation:
     writable: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
     visible: tuple[Path, ...] = ()
-    """Read-only, though below a hidden folder: the program itself."""
+    """Read-only, though below a hidden folder: the program itself, and the folders of PATH."""
     state: tuple[StateFolder, ...] = ()
     has_network: bool = True
 
@@ -80,41 +100,82 @@ def describe(
     work: Path,
     environment: Mapping[str, str],
     *,
+    agent: str | None = "claude",
+    program: str | None = None,
+    rules: SandboxRules = DEFAULT_RULES,
     read_only: tuple[Path, ...] = (),
-    writable: tuple[Path, ...] = (),
-    hidden: tuple[Path, ...] = (),
-    visible: tuple[Path, ...] = (),
     has_network: bool = True,
 ) -> Isolation:
-    """Describe the isolation of a program that works in a working copy, from what is on the disk now."""
-    work = Path(os.path.realpath(work))
+    """Describe the isolation of a program that works in a folder, from what is on the disk now.
+
+    The whole working copy of that folder is writable. `agent` is the program's dialect, None for a check.
+    """
+    folder = Path(os.path.realpath(work))
+    top = git_folder.repository_top(folder) or folder
     user = Path(os.path.realpath(environment.get("HOME") or os.path.expanduser("~")))
-    own, common = _git_folders(work)
-    secrets = [*(user / name for name in HIDDEN_AT_HOME), home.bridle_home(environment), *hidden]
+    own, common = _git_folders(top)
+    writable = [*(user / name for name in CACHES_AT_HOME), *_expanded(rules.writable, user)]
+    for state in _state_folders(agent, user, environment):
+        state.mkdir(parents=True, exist_ok=True)  # in a read-only home the agent could not make it
+        writable.append(state)
+    own_files = [home.bridle_home(environment) / name for name in _VISIBLE_OF_BRIDLE] if agent == OWN_AGENT else []
+    protected = [place / name for place in (top, folder) for name in READ_ONLY_AT_WORK]
+    secrets = [*(user / name for name in HIDDEN_AT_HOME), home.bridle_home(environment), *_expanded(rules.hidden, user)]
     return Isolation(
-        work=work,
+        work=top,
         home=user,
         git=common,
         worktree=own if own != common else None,
-        read_only=(*(work / name for name in READ_ONLY_AT_WORK), *read_only),
-        writable=writable,
+        read_only=tuple(dict.fromkeys((*protected, *read_only, *_protected_state(agent, user, environment)))),
+        writable=tuple(writable),
         hidden=tuple(secrets),
-        visible=visible,
-        state=(_claude_state(work, user, environment),),
+        visible=(*own_files, *(p for p in _program_folders(environment, program) if not p.is_relative_to(top))),
+        state=(_claude_state(folder, user, environment),) if agent in _CLAUDE_LIKE else (),
         has_network=has_network,
     )
+
+
+def _expanded(paths: tuple[str, ...], user: Path) -> list[Path]:
+    """Return paths of the settings: `~` is the home, and others are relative to it."""
+    return [user / path.removeprefix("~/") for path in paths]
+
+
+def _state_folders(agent: str | None, user: Path, environment: Mapping[str, str]) -> list[Path]:
+    if agent == "codex" and environment.get("CODEX_HOME"):
+        return [Path(os.path.realpath(environment["CODEX_HOME"]))]
+    return [user / folder for folder in _STATE_OF_AGENT.get(agent or "", {})]
+
+
+def _protected_state(agent: str | None, user: Path, environment: Mapping[str, str]) -> Iterator[Path]:
+    names = tuple(_STATE_OF_AGENT.get(agent or "", {}).values())
+    for folder, protected in zip(_state_folders(agent, user, environment), names, strict=True):
+        yield from (folder / name for name in protected)
+
+
+def _program_folders(environment: Mapping[str, str], program: str | None) -> Iterator[Path]:
+    """Return the folders of programs that are below a private folder."""
+    named = [] if program is None else [program, os.path.realpath(program)]
+    folders = [
+        *(folder for folder in environment.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)),
+        *(os.path.dirname(path) for path in named),
+        *(sys.prefix, sys.base_prefix),
+    ]
+    for folder in dict.fromkeys(os.path.realpath(folder) for folder in folders):
+        parent = os.path.dirname(folder)
+        place = parent if os.path.isfile(os.path.join(parent, "pyvenv.cfg")) else folder
+        if any(place.startswith(private + "/") for private in PRIVATE_FOLDERS):
+            yield Path(place)
 
 
 def _claude_state(work: Path, user: Path, environment: Mapping[str, str]) -> StateFolder:
     folder = Path(os.path.realpath(environment.get("CLAUDE_CONFIG_DIR") or user / ".claude"))
     project = re.sub(r"[^A-Za-z0-9]", "-", str(work))
-    return StateFolder(folder, VISIBLE_OF_CLAUDE, (f"projects/{project}",))
+    return StateFolder(folder, VISIBLE_OF_CLAUDE, (f"projects/{project}",), (".credentials.json",))
 
 
-def _git_folders(work: Path) -> tuple[Path | None, Path | None]:
+def _git_folders(top: Path) -> tuple[Path | None, Path | None]:
     """Return the git folder of a working copy, and the one that it shares with other worktrees."""
-    top = git_folder.repository_top(work)
-    own = None if top is None else git_folder.git_folder(top)
+    own = git_folder.git_folder(top)
     if own is None or not os.path.isdir(own):
         return None, None
     return Path(os.path.realpath(own)), Path(os.path.realpath(git_folder.common_folder(own)))

@@ -1,16 +1,20 @@
-"""One program in a sandbox: the options for its start, and whether it has run."""
+"""One program in a sandbox: how it is started, and whether it has run."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from bridle.errors import ProcessError
 from bridle.ground.children.spawn import Sandbox
-from bridle.run.isolation import bubblewrap
-from bridle.run.isolation.description import Isolation
+from bridle.run.isolation import bubblewrap, seatbelt
+from bridle.run.isolation.description import Isolation, describe
+from bridle.run.isolation.passed_variables import passed_variables
+from bridle.run.isolation.sandbox_rules import SEATBELT, ChosenSandbox
 
 # How bwrap reports that the program itself has run: without it, an exit code is one of bwrap.
 _HAS_RUN = b'"exit-code"'
@@ -18,9 +22,63 @@ _HAS_RUN = b'"exit-code"'
 _STATUS_LIMIT_BYTES = 64 * 1024
 
 
+@dataclass(frozen=True, slots=True)
+class Sandboxed:
+    """A program as it is started: in a sandbox, or as it is where there is none."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    sandbox: Sandbox | None = None
+
+    def check_started(self, exit_code: int | None, stderr: bytes) -> None:
+        """Raise ProcessError where the sandbox itself has failed, once the program has ended."""
+        if self.sandbox is not None:
+            check_started(self.sandbox, exit_code, stderr)
+
+
+def variables_in(chosen: ChosenSandbox, environment: Mapping[str, str], *, agent: str | None) -> dict[str, str]:
+    """Return the variables that an agent or, with None, a check gets; without a sandbox all of them."""
+    if not chosen.is_on:
+        return dict(environment)
+    return passed_variables(environment, agent=agent, extra=(*chosen.rules.environment, *chosen.variables))
+
+
+@contextlib.contextmanager
+def enter_sandbox(
+    chosen: ChosenSandbox,
+    argv: tuple[str, ...],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    agent: str | None,
+    read_only: tuple[Path, ...] = (),
+    has_network: bool = True,
+) -> Iterator[Sandboxed]:
+    """Prepare the start of a program, an agent of that dialect or a check, in a folder."""
+    if not chosen.is_on or chosen.program is None:
+        yield Sandboxed(argv, environment)
+        return
+    isolation = describe(
+        cwd,
+        environment,
+        agent=agent,
+        program=argv[0],
+        rules=chosen.rules,
+        read_only=read_only,
+        has_network=has_network,
+    )
+    if chosen.name == SEATBELT:
+        with tempfile.TemporaryDirectory(prefix="bridle-") as temporary:
+            command = seatbelt.command(isolation, temporary=Path(temporary))
+            yield Sandboxed((*command, *argv), {**environment, "TMPDIR": temporary})
+        return
+    with open_sandbox(chosen.program, isolation, cwd=Path(os.path.realpath(cwd))) as sandbox:
+        yield Sandboxed(argv, environment, sandbox)
+
+
 @contextlib.contextmanager
 def open_sandbox(program: str, isolation: Isolation, *, cwd: Path) -> Iterator[Sandbox]:
-    """Open a sandbox for one program; call `check_started` when it has ended."""
+    """Open a sandbox of bubblewrap for one program; call `check_started` when it has ended."""
     status = os.memfd_create("sandbox status")
     try:
         options = bubblewrap.options(isolation, is_root=os.geteuid() == 0, cwd=cwd)
@@ -36,5 +94,5 @@ def check_started(sandbox: Sandbox, exit_code: int | None, stderr: bytes) -> Non
         reason = stderr.decode("utf-8", "replace").strip()
         raise ProcessError(
             f"the sandbox could not be set up: {reason}",
-            remedy="Check that bwrap works on this machine, and that the folder exists.",
+            remedy="Check that bwrap works on this machine: bridle doctor",
         )

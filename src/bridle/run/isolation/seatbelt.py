@@ -32,7 +32,7 @@ def _rules(isolation: Isolation, temporary: Path) -> Iterator[str]:
     yield "(version 1)"
     yield "(allow default)"
     yield "(deny file-write*)"
-    sessions = [state.path / name for state in isolation.state for name in state.writable]
+    sessions = [state.path / name for state in isolation.state for name in (*state.writable, *state.writable_files)]
     git = [] if isolation.git is None else [isolation.git]
     if isolation.git is not None and isolation.worktree is not None:
         git = [isolation.worktree, isolation.git / "objects"]

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from bridle.loop.effect_results import TIMED_OUT
-from bridle.loop.process.receipt import CheckReceipt, Receipt, TaskReceipt
+from bridle.loop.process.receipt import WITHOUT_SANDBOX, CheckReceipt, Receipt, TaskReceipt
 from bridle.loop.process.task_state import CHECKS_PASSED, VERIFIED, Verdict
 from bridle.views.format_amounts import format_count, format_duration, format_usd
 from bridle.views.terminal.escape_controls import escape_unprintable
@@ -168,6 +168,9 @@ def _figures(receipt: Receipt) -> Iterator[Line]:
     yield styled_line(f"  {receipt.input_tokens:,} tokens in, {receipt.output_tokens:,} out", "dim")
     if verified != 0 or wasted != 0:
         yield styled_line(f"  {format_usd(verified)} for verified iterations, {format_usd(wasted)} wasted", "dim")
+    if receipt.isolation:
+        style = "state.denied" if receipt.isolation.startswith(WITHOUT_SANDBOX) else "dim"
+        yield styled_line(f"  isolation: {receipt.isolation}", style)
     for line in receipt.found:
         yield styled_line(f"  found: {escape_unprintable(line)}", "dim")
     for line in receipt.refused:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridle.cli.exit_codes import AGENT_UNUSABLE, FAILED, INTERRUPTED, SUCCESS
-from bridle.cli.user_interface.options import auth_option
+from bridle.cli.user_interface.options import auth_option, sandbox_option
 from bridle.cli.user_interface.terminal import reader_is_gone, run_interruptible
 from bridle.cli.user_interface.worktree_costs import count_worktrees
 from bridle.errors import UsageError
@@ -60,6 +60,7 @@ _SCHEMA_LIMIT_BYTES = 1024 * 1024  # a longer file is not a JSON schema
 @click.option("--task", metavar="NAME", default="ask", show_default=True, help="A name for the log.")
 @click.option("--no-hang-heuristic", is_flag=True, help="Do not detect unanswered questions and unfinished work.")
 @auth_option
+@sandbox_option
 @click.option(
     "--permission",
     type=click.Choice(["default", "acceptEdits", "bypass"]),
@@ -109,6 +110,7 @@ async def _run(agent_run: AgentRun, show: Callable[[Event], None]) -> Finished:
 
 
 def _request(options: dict[str, Any]) -> Request:
+    from bridle.cli.user_interface.chosen_sandbox import sandbox_for
     from bridle.run.request import Auth, Mode, Permission, Reasoning, Request
 
     tools = options["allowed_tools"]
@@ -131,6 +133,7 @@ def _request(options: dict[str, Any]) -> Request:
         limits=_limits(options),
         hang_heuristic=not options["no_hang_heuristic"],
         denials_fail=not options["allow_denials"],
+        sandbox=sandbox_for(options["cwd"], options["sandbox"], _say),
     )
 
 

@@ -83,7 +83,8 @@ async def _create_run(demo: DemoFolder, environment: dict[str, str], *, resume: 
     from bridle.loop.plan.read_plan import read_plan
     from bridle.loop.settings.bridle_toml import load_settings
 
-    settings = load_settings(demo.repository, Path(environment["BRIDLE_HOME"]), {"agent": "bridle-agent"})
+    flags = {"agent": "bridle-agent", "sandbox.mode": environment.get("BRIDLE_SANDBOX") or None}
+    settings = load_settings(demo.repository, Path(environment["BRIDLE_HOME"]), flags)
     plan = read_plan("PLAN.md", demo.repository, settings)
     request = await runs.check_start(demo.repository, plan, settings, environment)
     for line in _introduction(demo, len(plan.tasks)):

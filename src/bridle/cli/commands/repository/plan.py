@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridle.cli.user_interface.options import auth_option
+from bridle.cli.user_interface.options import auth_option, sandbox_option
 from bridle.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ NAME = "PLAN.md"
 @click.option("--model", help="The model.  [default: sonnet]")
 @click.option("--reasoning", type=click.Choice(["none", "low", "med", "high"]), help="How much the model may think.")
 @auth_option
+@sandbox_option
 @click.option("--no-questions", is_flag=True, help="The agent decides open questions and writes down its assumptions.")
 @click.option("--no-hooks", is_flag=True, help="Run no native hooks, trusted or not.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
@@ -39,6 +40,7 @@ def command(
     model: str | None,
     reasoning: str | None,
     auth: str | None,
+    sandbox: str | None,
     no_questions: bool,
     no_hooks: bool,
     as_json: bool,
@@ -48,6 +50,7 @@ def command(
     You answer its questions here, one by one, in one conversation. `-` reads the goal from standard input; then the
     agent cannot ask.
     """
+    from bridle.cli.user_interface.chosen_sandbox import sandbox_for
     from bridle.cli.user_interface.plan_dialogue import Planner
     from bridle.cli.user_interface.terminal import print_document, say
     from bridle.ground.home import bridle_home
@@ -59,7 +62,9 @@ def command(
     goal_text = _goal(goal)
     flags = {"agent": agent, "model": model, "reasoning": reasoning, "auth": auth}
     settings = load_settings(Path.cwd(), bridle_home(os.environ), flags)
-    planner = Planner(goal_text, path, settings, _agent(settings), may_ask=not no_questions and goal != "-")
+    chosen = sandbox_for(Path.cwd(), sandbox, say)
+    may_ask = not no_questions and goal != "-"
+    planner = Planner(goal_text, path, settings, _agent(settings), may_ask=may_ask, sandbox=chosen)
     code = planner.plan()
     if code == 0 and planner.result is not None:
         _write(path, planner.text)

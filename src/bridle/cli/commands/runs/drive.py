@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridle.cli.user_interface.options import auth_option, json_option, run_argument, runs_dir_option
+from bridle.cli.user_interface.options import auth_option, json_option, run_argument, runs_dir_option, sandbox_option
 from bridle.cli.user_interface.terminal import chosen_run
 from bridle.errors import UsageError
 
@@ -30,6 +30,7 @@ AGENTS = ("claude", "bridle-agent", "codex", "gemini", "opencode")
 @click.option("--model", metavar="NAME", help="An alias (sonnet, opus, haiku) or a full name.")
 @click.option("--reasoning", type=click.Choice(["none", "low", "med", "high"]), help="How much the model may think.")
 @auth_option
+@sandbox_option
 @click.option(
     "--permission",
     type=click.Choice(["default", "acceptEdits", "bypass"]),
@@ -71,12 +72,15 @@ def command(**options: Any) -> int:
     command_options = CommandOptions(
         options["as_json"], hooks=not options["no_hooks"], plugin_root=options["plugin_root"]
     )
-    return drive_and_report(run, _drive_options(options), command_options)
+    return drive_and_report(run, _drive_options(run, options), command_options)
 
 
-def _drive_options(options: dict[str, Any]) -> DriveOptions:
+def _drive_options(run: Path, options: dict[str, Any]) -> DriveOptions:
+    from bridle.cli.user_interface.chosen_sandbox import sandbox_for
+    from bridle.cli.user_interface.terminal import say
     from bridle.engine.drive.agent_request import AgentDefaults
     from bridle.engine.drive.driver import DriveOptions
+    from bridle.engine.hooks.find_hooks import repository_of
     from bridle.run.request import Auth, Permission, Reasoning
 
     reasoning = options["reasoning"]
@@ -86,6 +90,7 @@ def _drive_options(options: dict[str, Any]) -> DriveOptions:
         reasoning=None if reasoning is None else Reasoning(reasoning),
         permission=Permission(options["permission"]),
         auth=Auth(options["auth"] or Auth.AUTO),
+        sandbox=sandbox_for(repository_of(run), options["sandbox"], say),
     )
     return DriveOptions(
         breakpoints=options["breakpoints"],

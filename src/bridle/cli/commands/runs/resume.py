@@ -6,15 +6,16 @@ from typing import Any
 
 import click
 
-from bridle.cli.user_interface.options import limit_options
+from bridle.cli.user_interface.options import limit_options, sandbox_option_of_resume
 
 
 @click.command("resume", short_help="Continue a run after a crash, an interruption or a limit.")
 @click.argument("run", required=False)
+@sandbox_option_of_resume
 @limit_options
 @click.option("--no-hooks", is_flag=True, help="Run no native hooks, trusted or not.")
 @click.option("--json", "as_json", is_flag=True, help="Print the receipt as one JSON document on stdout.")
-def command(*, run: str | None, no_hooks: bool, as_json: bool, **flags: Any) -> int:
+def command(*, run: str | None, no_hooks: bool, as_json: bool, sandbox: str | None, **flags: Any) -> int:
     """Continue RUN (default: the last run) where it stopped; you can set new limits."""
     import asyncio
 
@@ -37,7 +38,7 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, **flags: Any) -> 
         user_messages.send(store, user_messages.LIMITS, limits)
     if _may_continue(store, has_new_limits=bool(limits)):
         end_pause(store, PauseResult(limits=limits))
-    return asyncio.run(loop_runs.drive_to_receipt(folder, as_json=as_json, with_hooks=not no_hooks))
+    return asyncio.run(loop_runs.drive_to_receipt(folder, as_json=as_json, with_hooks=not no_hooks, sandbox=sandbox))
 
 
 def _may_continue(store: Any, *, has_new_limits: bool) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridle.cli.user_interface.options import auth_option, limit_options
+from bridle.cli.user_interface.options import auth_option, limit_options, sandbox_option
 from bridle.cli.user_interface.terminal import print_document
 from bridle.errors import AgentError
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @click.option("--model", help="The model.  [default: sonnet]")
 @click.option("--reasoning", type=click.Choice(["none", "low", "med", "high"]), help="How much the model may think.")
 @auth_option
+@sandbox_option
 @limit_options
 @click.option("--parallel", type=int, help="Tasks at once, each in a worktree.  [default: 1]")
 @click.option("--worktree", is_flag=True, default=None, help="Work in a worktree; leave your working copy alone.")
@@ -40,7 +41,9 @@ if TYPE_CHECKING:
 @click.option("--no-hooks", is_flag=True, help="Run no native hooks, trusted or not.")
 @click.option("--dry-run", is_flag=True, help="Show the first prompt and command; write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the receipt as one JSON document on stdout.")
-def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, **flags: Any) -> int:
+def command(
+    *, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, sandbox: str | None, **flags: Any
+) -> int:
     """Work through a plan, task by task, with a new agent for each try, until every task is verified done or a limit is
     reached.
 
@@ -63,6 +66,7 @@ def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, *
     overrides = {name: value for name, value in flags.items() if value is not None and value != ()}
     if "agent" in overrides:
         overrides["agent"] = [name for names in overrides["agent"] for name in names.split(",")]
+    overrides["sandbox.mode"] = sandbox
     settings = load_settings(Path.cwd(), bridle_home(os.environ), overrides)
     if settings.ignored:
         say(settings.ignored)
@@ -76,7 +80,9 @@ def command(*, plan: str | None, dry_run: bool, no_hooks: bool, as_json: bool, *
         if dry_run:
             return _show_first_iteration(request, as_json=as_json)
         run = await loop_runs.create_run(request, environment)
-        return await loop_runs.drive_to_receipt(run, as_json=as_json, with_hooks=not no_hooks)
+        return await loop_runs.drive_to_receipt(
+            run, as_json=as_json, with_hooks=not no_hooks, sandbox=settings.sandbox_mode
+        )
 
     return asyncio.run(check_create_and_drive())
 

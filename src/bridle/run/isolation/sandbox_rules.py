@@ -1,0 +1,53 @@
+"""The rules that a user sets for sandboxes, and the sandbox that is in force. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+AUTO = "auto"
+"""The sandbox of this system, if it works."""
+BWRAP = "bwrap"
+SEATBELT = "seatbelt"
+OFF = "off"
+MODES = (AUTO, BWRAP, SEATBELT, OFF)
+
+NETWORK_OPEN = "open"
+NETWORK_NONE = "none"
+
+NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxRules:
+    """What the user allows and forbids beyond the defaults."""
+
+    mode: str = AUTO
+    writable: tuple[str, ...] = ()
+    """More files and folders that agents and checks may change; `~` is the home folder."""
+    hidden: tuple[str, ...] = ()
+    """More files and folders that they cannot read."""
+    network: str = NETWORK_OPEN
+    """The network of checks."""
+    environment: tuple[str, ...] = ()
+    """More variables that they get; a final `*` matches any ending."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenSandbox:
+    """The sandbox of agents and checks; without one, why there is none."""
+
+    name: str = NONE
+    program: str | None = None
+    reason: str = ""
+    rules: SandboxRules = field(default_factory=SandboxRules)
+    variables: frozenset[str] = frozenset()
+    """Variables that the working copy itself defines, through direnv: agents and checks get them."""
+
+    @property
+    def is_on(self) -> bool:
+        return self.name != NONE
+
+    @property
+    def description(self) -> str:
+        """What a receipt says: its name, or `none` and why."""
+        return f"{self.name}: {self.reason}" if self.reason else self.name
