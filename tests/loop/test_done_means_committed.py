@@ -76,23 +76,92 @@ def test_a_check_that_needs_both_the_commit_and_another_file_is_not_enough(tmp_p
     assert_replays(here)
 
 
-CHECK = "echo x >made.cfg; echo x >again.cfg; grep -q . env.cfg && test -d node_modules && grep -q good tracked\n"
-DEEDS = "open('again.cfg', 'w'); open('env.cfg', 'w').write('other'); os.mkdir('node_modules')"
+CHECK = "grep -q . env.cfg && test -d node_modules && test -d kept && grep -q good tracked\n"
+DEEDS = "open('env.cfg', 'w').write('other'); os.mkdir('node_modules')"
+MAKES = "echo x >made.cfg; echo x >>again.cfg; "
 
 
-@pytest.mark.parametrize("more", ["", "; open('other.cfg', 'w')"])
-def test_ignored_files_that_a_clone_does_not_need_are_left_alone(tmp_path: Path, more: str) -> None:
-    """Those that the check makes, those from before the run, dependencies; and others, if the check passes without."""
+@pytest.mark.parametrize("more", ["", "; open('other.cfg', 'w'); open('again.cfg', 'w')"])
+def test_what_a_clone_does_not_need_or_the_user_had_is_left_alone(tmp_path: Path, more: str) -> None:
+    """Ignored files and folders from before the run, dependencies; and others, if the check passes without them."""
     agent = f"open('tracked', 'w').write('good'); {DEEDS}{more}"
     ignores = "*.cfg\nnode_modules/\n"
-    here = make_project(tmp_path, PLAN, agent, **{"test.sh": CHECK, "tracked": "bad", ".gitignore": ignores})
+    check = (MAKES if more else "") + CHECK
+    here = make_project(tmp_path, PLAN, agent, **{"test.sh": check, "tracked": "bad", ".gitignore": ignores})
     (here.folder / "env.cfg").write_text("mine")
+    (here.folder / "kept").mkdir()
     done = here.bridle("run", "PLAN.md", "--json")
     assert verdicts(receipt_of(done, 0)) == {"One": "done"}
-    assert ("running the checks again without other.cfg" in done.stderr) == bool(more)
+    assert ("running the checks again without again.cfg, made.cfg, other.cfg" in done.stderr) == bool(more)
+    assert ("running the checks again" in done.stderr) == bool(more)
     assert (here.folder / "env.cfg").read_text() == "other"
     assert (here.folder / "other.cfg").exists() == bool(more)
+    assert (here.folder / "kept").is_dir()
     assert here.git("status", "--porcelain") == ""
+    assert_replays(here)
+
+
+# For each task: what its agent does, the check that passes then, and what the reason names.
+UNLIKE_A_CLONE = {
+    "Seeded": ("echo seed >data.cfg", "grep -q seed data.cfg && echo more >>data.cfg", "data.cfg"),
+    "Settings": ("echo KEY=1 >.env", ". ./.env && test $KEY = 1", ".env"),
+    "Hidden": (
+        "mkdir build && echo x >build/source.py && echo build/ >>.gitignore",
+        "test -f build/source.py",
+        "build/source.py",
+    ),
+    "Folder": ("mkdir var", "echo x >var/app.log", "var/: git stores no folder without files"),
+    "Fifo": ("mkfifo pipe", "test -p pipe", "pipe: git stores no such file"),
+    "Endings": (
+        "printf 'a\\r\\n' >a.txt",
+        "grep -q \"$(printf '\\r')\" a.txt",
+        "a.txt: git stores other bytes",
+    ),
+    "Checkout": (
+        "printf 'true\\n' >a.sh; echo '*.sh eol=crlf' >>.gitattributes",
+        "! grep -q \"$(printf '\\r')\" a.sh",
+        "a.sh: git stores other bytes",
+    ),
+    "Filter": ("echo secret >a.key", "grep -q secret a.key", "a.key: git stores other bytes"),
+    "Mode": (
+        "chmod +x old",
+        "find . -maxdepth 1 -type f -perm -u+x | grep -q .",
+        "old: git does not store that it is executable, or not",
+    ),
+    "Submodule": (
+        "echo changed >sub/a; echo new >sub/b; rm sub/c",
+        "sh test.sh",
+        "sub/a: no commit of the submodule contains it, sub/b: no commit of the submodule contains it, sub/c: ",
+    ),
+}
+IN_SUBMODULE = "grep -q changed sub/a && test -f sub/b && test ! -f sub/c\n"
+PREPARE = (
+    "touch old; git config core.fileMode false; git config filter.hide.clean 'sed s/secret/hidden/';"
+    " printf '*.txt text\\n*.key filter=hide\\n' >.gitattributes;"
+    " git init -q ../lib && touch ../lib/a ../lib/c && git -C ../lib add -A && git -C ../lib -c user.name=n"
+    " -c user.email=e commit -q -m a && git -c protocol.file.allow=always submodule --quiet add ../lib sub;"
+    " git add -A; git commit -q -m prepared"
+)
+
+
+def test_a_check_that_passes_only_in_this_copy_is_not_enough(tmp_path: Path) -> None:
+    """Each task also changes a file that its commit would contain."""
+    deeds = {title: f"echo good >tracked; {deed}" for title, (deed, _, _) in UNLIKE_A_CLONE.items()}
+    tasks = (
+        f"## {title}\nCheck: ``{check} && grep -q good tracked``" for title, (_, check, _) in UNLIKE_A_CLONE.items()
+    )
+    agent = f"import subprocess; subprocess.run(['sh', '-c', {deeds!r}[task]], check=True)"
+    ignores = "*.cfg\n.env\n*.log\n"
+    here = make_project(
+        tmp_path, "# Ten\n\n" + "\n\n".join(tasks) + "\n", agent, **{".gitignore": ignores, "test.sh": IN_SUBMODULE}
+    )
+    subprocess.run(["sh", "-c", PREPARE], cwd=here.folder, env=here.environment(), check=True)
+    document = run_plan(here, 1, "--tries", "1")
+    assert verdicts(document) == dict.fromkeys(UNLIKE_A_CLONE, "failed")
+    for task in document["tasks"]:
+        assert "its checks pass only with files that no commit contains (" in task["reason"]
+        assert UNLIKE_A_CLONE[task["title"]][2] in task["reason"]
+    assert document["commits"] == []
     assert_replays(here)
 
 

@@ -55,6 +55,15 @@ def test_no_commit_of_a_task_contains_them_and_undo_leaves_them_in_the_files(tmp
     assert here.git("show", "--format=", "--name-only", "HEAD") == "one"
     assert "put_aside" not in document
 
+    branch, base = here.git("branch", "--show-current"), "main"
+    here.git("checkout", "-q", base)
+    here.git("worktree", "add", "-q", str(tmp_path / "other"), branch)
+    refused = here.bridle("resume")
+    assert "is checked out in another worktree" in refused.stderr
+    assert (refused.returncode, status(here), here.git("branch", "--show-current")) == (2, DIRTY, base)
+    here.git("worktree", "remove", str(tmp_path / "other"))
+    here.git("checkout", "-q", branch)
+
     (here.folder / "gone").write_text("again\n")  # between two drivers
     done = here.bridle("resume", "--json", "--max-iterations", "9")
     document = receipt_of(done, 0)
@@ -219,8 +228,16 @@ def test_changes_that_the_user_applies_beside_unfinished_work_are_put_aside_agai
     asyncio.run(uncommitted_changes.put_aside(here.context))
     here.write({"gone": "agent\n"})
     here.git("stash", "apply", "-q", "--index", put_aside_refs(here))
-    asyncio.run(uncommitted_changes.put_aside_again(here.context))
+    applied = status(here)
+    restore = asyncio.run(uncommitted_changes.put_aside_again(here.context))
     assert status(here) == [" M gone"]
+
+    async def restore_them() -> None:
+        await restore()
+
+    asyncio.run(restore_them())
+    assert status(here) == applied
+    asyncio.run(uncommitted_changes.put_aside_again(here.context))
     here.git("checkout", "-q", "gone")
     asyncio.run(uncommitted_changes.restore(here.context))
     assert (status(here), here.read("app")) == ([" M app", "A  new"], LINES + "user\n")

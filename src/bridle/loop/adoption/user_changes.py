@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from bridle.errors import DiskError
+from bridle.errors import DiskError, Error
 from bridle.ground import disk
 from bridle.journal.stores.store import Store
 from bridle.loop import effects, user_messages
@@ -25,7 +25,7 @@ from bridle.loop.adoption.later_files import tree_without_later
 from bridle.loop.adoption.lost_commits import Loss
 from bridle.loop.adoption.unfinished_operations import refuse_unfinished
 from bridle.loop.adoption.worker_changes import pending_snapshots
-from bridle.loop.checks import fixed_tree, ignored_files
+from bridle.loop.checks import environment, fixed_tree
 from bridle.loop.checks.without_files import put_back
 from bridle.loop.effect_results import MovedCopy, UserChanges
 from bridle.loop.performers.branch import return_to_branch
@@ -74,12 +74,22 @@ def adopted(store: Store) -> int:
 async def adopt(context: RunContext, store: Store, receipt: Receipt, *, ended_at: float | None) -> Delivery:
     """Find and adopt what the user changed since the last driver, whose agents ended at that time."""
     if ended_at is not None:
-        await ignored_files.add_of_user(context, since=ended_at)  # without the files that are put back: an agent's
+        await environment.add_of_user(context, since=ended_at)  # without the files that are put back: an agent's
     put_back(context)
     left = left_state.find(context, store)
     # Before anything is checked out: a rebase leaves no branch checked out.
     await refuse_unfinished(context, left, ended_at)
-    await uncommitted_changes.put_aside_again(context)
+    restore = await uncommitted_changes.put_aside_again(context)
+    try:
+        return await _adopt(context, store, receipt, left, ended_at)
+    except Error:
+        await restore()
+        raise
+
+
+async def _adopt(
+    context: RunContext, store: Store, receipt: Receipt, left: LeftState | None, ended_at: float | None
+) -> Delivery:
     notes = _notes(store)
     known_tip = _known_tip(receipt, notes)
     loss = await lost_commits.find(context, receipt, [note.tip for note in notes])

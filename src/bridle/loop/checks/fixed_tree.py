@@ -46,6 +46,8 @@ class CheckedTree:
     """The tree of all files that are not ignored."""
     work: str
     """The tree without the user's untracked and local files: that of a commit of the work."""
+    exact: str
+    """The tree of all files that are not ignored, byte for byte."""
     changed: list[str] = field(default_factory=list)
     """Files that the checks changed and that were reverted; set when they have ended."""
     ignored: list[str] | None = None
@@ -101,7 +103,7 @@ async def fixed_tree(context: RunContext, *, is_known: bool = False) -> AsyncIte
             is_known = False
         files = await snapshot.tree_of_all(context.git, as_committed=True, is_known=is_known)
         exact = await snapshot.tree_of_all(context.git, is_known=True)
-        checked = CheckedTree(files, await baseline.work_in(context, files))
+        checked = CheckedTree(files, await baseline.work_in(context, files), exact)
         head, state = _read_head(context), git_leftovers.read_state(context.folder)
         disk.write_json_atomic(stem.with_suffix(".json"), {"files": files, "exact": exact, "head": head})
         yield checked

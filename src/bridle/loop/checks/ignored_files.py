@@ -2,56 +2,80 @@
 
 Those from before the run, such as dependencies and local settings, are recorded when it begins. They belong to the
 user's environment, and so do files that the user adds while no driver runs and those that tools generate. Every other
-one is an agent's for the whole run, also in later tasks, until it is gone or committed.
+one may be an agent's for the whole run, also in later tasks, until it is gone or committed.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 from bridle.ground import disk
-from bridle.loop.protection.newly_ignored import is_generated
+from bridle.loop.protection import baseline
+from bridle.loop.protection.newly_ignored import hidden_since, is_generated, is_installed, is_made_by_tool
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace.own_output import output_files
 
 # More files below one ignored folder are data that a program has made.
 FOLDER_LIMIT = 1_000
+# Made by hand, or copied by a setup: a check may need it.
+SETTINGS = ".env"
 
 
-async def record(context: RunContext, *, since: float = 0.0) -> None:
+async def list_ignored(context: RunContext) -> list[str]:
+    """Return all ignored files and folders."""
+    words = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+    return await context.git.names(*words)
+
+
+def record(context: RunContext, listed: Iterable[str], *, since: float = 0.0) -> None:
     """Record the ignored files that were written since that time as those of the user's environment."""
-    found = [name for name in _files(context.folder, await _list(context)) if _ctime(context.folder, name) >= since]
+    names = [name for name in listed if not is_made_by_tool(name)]
+    output = [name for name in names if _is_output(name)]
+    files = _files(context.folder, (name for name in names if name not in output), _is_output)
+    found = [name for name in (*output, *files) if _ctime(context.folder, name) >= since]
     disk.make_private_folder(context.run_folder)
     disk.write_json_atomic(_path(context), sorted({*(_read(context) or ()), *found}))
 
 
-async def add_of_user(context: RunContext, *, since: float) -> None:
-    """Add the ignored files that the user has written since the last driver ended."""
-    if _read(context) is not None:  # else a run of an earlier version, which records none
-        await record(context, since=since)
+def of_user(context: RunContext) -> frozenset[str]:
+    """Return the recorded ones."""
+    return _read(context) or frozenset()
 
 
-async def find_new(context: RunContext, listed: Iterable[str] | None, *, before: float) -> list[str]:
-    """Return the ignored files that appeared during the run and were written before that time.
+def is_recorded(context: RunContext) -> bool:
+    """Return whether this run records them: one of an earlier version does not."""
+    return _read(context) is not None
 
-    `listed` are the ignored files and folders, where the caller knows them. Files that a check has written are left
-    out by the time: it makes them again.
+
+async def find_new(context: RunContext, listed: Iterable[str]) -> list[str]:
+    """Return which of the listed ignored files and folders, and of the files in them, appeared during the run.
+
+    Those that a check writes are among them: an agent may have made them first.
     """
-    known = _read(context)
-    if known is None:
+    known, start = _read(context), baseline.find(context)
+    if known is None or start is None:
         return []
-    names = [name for name in (await _list(context) if listed is None else listed) if not is_generated(name)]
+    known = known.union(start.untracked)  # an agent's rule may hide them now
+    names = [name for name in listed if not is_made_by_tool(name)]
     names = [name for name in names if not any(f"{above}/" in known for above in (name.rstrip("/"), *_above(name)))]
+    by_agents = frozenset(await hidden_since(context, start.work, names, but_by=start.untracked))
+    mine = [name for name in names if name not in by_agents and not _is_output(name)]
+    agents = [name for name in names if name in by_agents and not is_installed(context.folder / name)]
+    found = [*_files(context.folder, mine, _is_output), *_files(context.folder, agents, is_made_by_tool)]
     own = output_files(context.folder)
-    return [name for name in _files(context.folder, names) if name not in own and _is_new(context, known, name, before)]
+    return [name for name in found if name not in own and _is_new(context, known, name)]
 
 
-def _is_new(context: RunContext, known: Collection[str], name: str, before: float) -> bool:
+def _is_output(name: str) -> bool:
+    return is_generated(name) and os.path.basename(name) != SETTINGS
+
+
+def _is_new(context: RunContext, known: Collection[str], name: str) -> bool:
     if name.endswith("/") and any(one.startswith(name) for one in known):
         return False  # some of it is the user's
-    return name not in known and 0 < _ctime(context.folder, name) < before
+    return name not in known and os.path.lexists(context.folder / name)
 
 
 def _above(name: str) -> Iterator[str]:
@@ -60,25 +84,23 @@ def _above(name: str) -> Iterator[str]:
         yield name
 
 
-async def _list(context: RunContext) -> list[str]:
-    listed = await context.git.names("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
-    return [name for name in listed if not is_generated(name)]
+def _files(folder: Path, names: Iterable[str], is_left: Callable[[str], bool]) -> Iterator[str]:
+    """Yield files, and instead of a folder the files in it; a folder with too many is yielded itself.
 
-
-def _files(folder: Path, names: Iterable[str]) -> Iterator[str]:
-    """Yield files, and instead of a folder the files in it; a folder with too many is yielded itself."""
+    `is_left`: which files and folders in them are left out.
+    """
     for name in names:
-        below = list(_walk(folder, name)) if name.endswith("/") else [name]
+        below = list(_walk(folder, name, is_left)) if name.endswith("/") else [name]
         yield from below if len(below) <= FOLDER_LIMIT else [name]
 
 
-def _walk(folder: Path, name: str) -> Iterator[str]:
+def _walk(folder: Path, name: str, is_left: Callable[[str], bool]) -> Iterator[str]:
     count = 0
     for root, folders, files in os.walk(folder / name):
-        folders[:] = [one for one in folders if not is_generated(os.path.relpath(os.path.join(root, one), folder))]
+        folders[:] = [one for one in folders if not is_left(os.path.relpath(os.path.join(root, one), folder))]
         for one in files:
             path = os.path.relpath(os.path.join(root, one), folder)
-            if not is_generated(path):
+            if not is_left(path):
                 yield path
                 count += 1
         if count > FOLDER_LIMIT:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from bridle.ground import clock
-from bridle.loop.checks import ignored_files
+from bridle.loop.checks import environment
 from bridle.loop.checks.run_check import run_check
 from bridle.loop.effect_results import CheckResult
 from bridle.loop.effects import OF_GUARD, Check
@@ -68,7 +68,7 @@ async def ensure_setup(context: RunContext, tree: str, *, task: str) -> CheckRes
     failed = await run_setup(context, task=task)
     if failed is not None:
         return failed
-    await ignored_files.record(context, since=began)
+    await environment.record(context, since=began)
     names = await context.git.names("ls-files", "-z", "--others", "--exclude-standard")
     made = tuple(name for name in names if not name.endswith("/"))
     write_note(context.folder, replace(note, setup=key, made=made))

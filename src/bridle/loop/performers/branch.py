@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bridle.errors import GitError, UsageError
 from bridle.ground.git_folder import git_folder
-from bridle.loop.checks import ignored_files
+from bridle.loop.checks import environment
 from bridle.loop.checks.fixed_tree import stage_work
 from bridle.loop.checks.setup_commands import ensure_setup
 from bridle.loop.effect_results import CommitResult, PrepareResult, RollbackResult
@@ -51,7 +51,7 @@ async def prepare(_args: PrepareArgs, context: RunContext) -> PrepareResult:
     if context.repository is not None and context.settings.parallel == 1:  # else each worker has its own worktree
         failed = await ensure_setup(context, await git.tree_of(context.base), task="prepare")
     start = await baseline.record(context)
-    await ignored_files.record(context)
+    await environment.record(context)
     return PrepareResult(
         branch=branch, base=context.base, protected=tuple(start.lines()), origin=start.digest, setup=failed
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bridle.ground import clock
-from bridle.loop.checks import bytecode, ignored_files
-from bridle.loop.checks.fixed_tree import fixed_tree, forget_interrupted
+from bridle.loop.checks import bytecode
+from bridle.loop.checks.fixed_tree import CheckedTree, fixed_tree, forget_interrupted
 from bridle.loop.checks.fresh_checkout import changed_in, checkout
+from bridle.loop.checks.not_in_commit import not_in_commit
 from bridle.loop.checks.run_check import run_check
 from bridle.loop.checks.without_files import without_files
 from bridle.loop.effect_results import CheckResult, ChecksResult
@@ -29,7 +29,6 @@ async def check(args: CheckArgs, context: RunContext) -> ChecksResult:
 
     A second attempt after a crash starts with the files as they were before the first one.
     """
-    began = clock.now().timestamp()
     async with fixed_tree(context, is_known=known_files.take_over(context, args.kind)) as fixed:
         bytecode.remove_new(context)
         if context.settings.clean == CHECKOUT:
@@ -39,7 +38,7 @@ async def check(args: CheckArgs, context: RunContext) -> ChecksResult:
     passed = bool(results) and all(result.passed for result in results)
     outside: list[str] = []
     if passed and context.settings.clean != CHECKOUT and args.when in _BY_ITSELF:
-        outside = await _find_needed(args, context, fixed.ignored, began)
+        outside = await _find_needed(args, context, fixed)
     if not fixed.changed:
         known_files.hand_over(context, args.kind)
     changed = [*fixed.changed, *changed]
@@ -55,19 +54,19 @@ async def check(args: CheckArgs, context: RunContext) -> ChecksResult:
     )
 
 
-async def _find_needed(args: CheckArgs, context: RunContext, ignored: list[str] | None, began: float) -> list[str]:
-    """Return the files of no commit that agents made or changed, if the checks fail without them."""
-    new = await ignored_files.find_new(context, ignored, before=began)
+async def _find_needed(args: CheckArgs, context: RunContext, tree: CheckedTree) -> list[str]:
+    """Return what no commit contains and agents may have made or changed, if the checks fail without it."""
     earlier = await _earlier_content(args, context)
-    names = [*new, *(name for name in args.outside if name not in new)]
-    if not names:
-        return []
-    async with fixed_tree(context, is_known=True):
-        with without_files(context, names, earlier) as is_without:
-            if not is_without:
-                return []
-            context.say(f"{args.task}: running the checks again without {', '.join(names[:SHOWN_NAMES])}")
-            results = await run_checks(context, args.checks, task=args.task)
+    async with not_in_commit(context, tree, args.outside, earlier) as files:
+        if not files:
+            return []
+        names = [str(file) for file in files]
+        async with fixed_tree(context, is_known=True):
+            with without_files(context, files) as is_without:
+                if not is_without:
+                    return names
+                context.say(f"{args.task}: running the checks again without {', '.join(names[:SHOWN_NAMES])}")
+                results = await run_checks(context, args.checks, task=args.task)
     return [] if all(result.passed for result in results) else names
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.file_states import Entry
 from bridle.loop.protection.newly_ignored import changed_ignored_files, newly_ignored_files
 from bridle.loop.protection.repairs import ExpectedFile, Repair, added_files, apply, repairs
+from bridle.loop.protection.submodules import dirty_submodules
 from bridle.loop.protection.suites.read_suite import may_hold_tests
 from bridle.loop.protection.tree_changes import REPOSITORY, Change, changes_since, texts_of
 from bridle.loop.protection.untracked_files import LostFiles
@@ -35,8 +35,6 @@ TEST_FILES = 500
 SHOWN_NAMES = 20
 # The most files that are reported singly.
 SHOWN = 20
-# A line of `git status` about a submodule with changed (M) or new (U) files in it.
-_DIRTY_SUBMODULE = re.compile(r"1 .. S.(?:M.|.U) ")
 
 
 async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
@@ -211,13 +209,9 @@ def _is_left(context: RunContext, path: str) -> bool:
 
 async def _submodules(context: RunContext) -> list[FileReport]:
     """Report submodules with uncommitted changes."""
-    if not os.path.lexists(context.folder / ".gitmodules"):
-        return []
-    arguments = ("status", "--porcelain=v2", "-z", "--untracked-files=no", "--ignore-submodules=none")
-    dirty = [line.split(" ", 8)[8] for line in await context.git.names(*arguments) if _DIRTY_SUBMODULE.match(line)]
     return [
         FileReport(name, "files of this submodule were changed: checks see that, but no commit contains it")
-        for name in dirty
+        for name in await dirty_submodules(context)
     ]
 
 

@@ -83,6 +83,14 @@ def record_path(context: RunContext) -> Path:
     return context.run_folder / f"bridle-origin{number}.json"
 
 
+def began(context: RunContext) -> float | None:
+    """Return when the baseline was recorded first: before any agent ran; None if it was not."""
+    try:
+        return record_path(replace(context, changes_adopted=0)).stat().st_mtime
+    except OSError:
+        return None
+
+
 async def record(context: RunContext) -> Baseline:
     """Record the working copy before any agent runs."""
     listed = await context.git.names("ls-files", "-z", "--cached", "--others", "--exclude-standard")

@@ -7,8 +7,9 @@ begins. So no commit of a task contains them. Untracked files stay where they ar
 from __future__ import annotations
 
 import stat
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -31,6 +32,8 @@ from bridle.workspace.snapshot import Snapshot
 # Names in one line for the user.
 SHOWN = 5
 
+Undo = Callable[[], Awaitable[None]]
+
 
 @dataclass(frozen=True)
 class _Changes:
@@ -50,17 +53,25 @@ async def put_aside(context: RunContext) -> None:
         await _put_aside(context, 1)
 
 
-async def put_aside_again(context: RunContext) -> None:
-    """Put changes aside that were restored when the last driver ended; there was no unfinished work beside them."""
+async def put_aside_again(context: RunContext) -> Undo:
+    """Put changes aside that were restored when the last driver ended; there was no unfinished work beside them.
+
+    The caller gets a function that restores them, for a driver that cannot begin.
+    """
     state = put_aside_note.find(context.run_folder)
     if state is None:
-        return
+        return _do_nothing
+    if not state.is_moving and not state.is_restored:
+        return await _put_applied_aside(context, state)
     if state.is_moving:
         await _finish(context, state)
-    elif state.is_restored:
-        await _put_aside(context, state.number + 1)
     else:
-        await _put_applied_aside(context, state)
+        await _put_aside(context, state.number + 1)
+    return partial(restore, context)
+
+
+async def _do_nothing() -> None:
+    """Restore nothing, because nothing was put aside."""
 
 
 async def restore(context: RunContext) -> None:
@@ -209,28 +220,36 @@ async def _finish(context: RunContext, state: PutAside) -> None:
     put_aside_note.write(context.run_folder, replace(state, is_moving=False))
 
 
-async def _put_applied_aside(context: RunContext, state: PutAside) -> None:
+async def _put_applied_aside(context: RunContext, state: PutAside) -> Undo:
     """Put changes aside again that the user has applied beside unfinished work of the run."""
     git = context.git
     saved = await snapshot.find(git, state.name(context.run))
     head = await git.head()
     if saved is None or saved.head is None or head is None:
-        return
+        return _do_nothing
     before, tree = await git.tree_of(saved.head), await git.tree_of(head)
     merged = await _merge_in_place(git, tree, before, saved.tree)
     if isinstance(merged, Conflicts):
-        return
+        return _do_nothing
     users = {*await snapshot.changes(git, tree, merged)}
     now = await snapshot.tree_of_all(git, as_committed=True)
     applied = sorted(users.difference(await snapshot.changes(git, now, merged)))
     if not applied:
-        return
+        return _do_nothing
     kept = await snapshot.take(git, name=f"{_exact_name(context.run, state.number)}-applied", why="put aside again")
+    modes = _read_modes(git.folder, applied)
     await _reset(git, head, applied, await overlay(git, kept.index_tree, tree, applied))
     context.say(
         f"your uncommitted changes ({_names(applied)}) are put aside again as {saved.ref}; "
         f"the files as they were are {kept.ref}"
     )
+
+    async def apply_again() -> None:
+        if await git.head() == head:
+            await _restore(git, _Wanted(applied, kept.tree, kept.index_tree), modes)
+            context.say(f"your uncommitted changes ({_names(applied)}) are in the files again")
+
+    return apply_again
 
 
 async def _reset(git: Git, head: str, paths: list[str], index: str) -> None:

@@ -1,0 +1,98 @@
+"""Folders without a file for git, and special files such as a fifo: checks see them, but git stores neither.
+
+Those from before the run, and those that the user adds while no driver runs, belong to the user's environment.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+
+from bridle.ground import disk
+from bridle.loop.protection.newly_ignored import is_made_by_tool
+from bridle.loop.working_copy.run_context import RunContext
+
+
+def record(context: RunContext, ignored: Collection[str], *, since: float = 0.0) -> None:
+    """Record those that were changed since that time as the user's."""
+    found = [name for name in _find(context.folder, ignored) if _ctime(context.folder, name) >= since]
+    disk.make_private_folder(context.run_folder)
+    disk.write_json_atomic(_path(context), sorted({*_read(context), *found}))
+
+
+def find_new(context: RunContext, ignored: Collection[str]) -> list[str]:
+    """Return the outermost folders, with a slash at the end, and the special files that appeared during the run.
+
+    `ignored` are the ignored files and folders.
+    """
+    new = frozenset(_find(context.folder, ignored)) - _read(context)
+    return sorted(
+        name
+        for name in new
+        if not any(name != above and above.endswith("/") and name.startswith(above) for above in new)
+    )
+
+
+def _find(top: Path, ignored: Collection[str]) -> list[str]:
+    """Return the folders in which git has nothing to store, with a slash at the end, and special files."""
+    ignored = frozenset(ignored)
+    special: list[str] = []
+    seen: list[str] = []
+    stored = {""}
+    waiting = [""]
+    while waiting:
+        folder = waiting.pop()
+        entries = _entries(top, folder)
+        if folder and any(entry.name == ".git" for entry in entries):
+            _add_with_parents(stored, folder)  # a nested repository
+            continue
+        for entry in entries:
+            name = f"{folder}{entry.name}"
+            if is_made_by_tool(name) or name == ".git":
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                if f"{name}/" not in ignored:
+                    seen.append(f"{name}/")
+                    waiting.append(f"{name}/")
+            elif not entry.is_symlink() and not entry.is_file(follow_symlinks=False):
+                special.append(name)
+            elif name not in ignored and folder not in stored:
+                _add_with_parents(stored, folder)
+    return [*(folder for folder in seen if folder not in stored), *special]
+
+
+def _add_with_parents(stored: set[str], folder: str) -> None:
+    while folder not in stored:
+        stored.add(folder)
+        folder = _parent(folder)
+
+
+def _parent(name: str) -> str:
+    above = os.path.dirname(name.rstrip("/"))
+    return f"{above}/" if above else ""
+
+
+def _entries(top: Path, folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(top / folder) as entries:
+            return list(entries)
+    except OSError:
+        return []  # gone, or not readable
+
+
+def _ctime(top: Path, name: str) -> float:
+    try:
+        return os.lstat(top / name).st_ctime
+    except OSError:
+        return 0.0
+
+
+def _path(context: RunContext) -> Path:
+    worker = "" if context.worker is None else f"-{context.worker}"
+    return context.run_folder / f"bridle-folders{worker}.json"
+
+
+def _read(context: RunContext) -> frozenset[str]:
+    names = disk.read_json(_path(context))
+    return frozenset(names) if isinstance(names, list) else frozenset()

@@ -1,0 +1,55 @@
+"""All that checks could have used and that a clone of the commit does not have: whether they need it is found out.
+
+That is what appeared during the run: ignored files, folders without files, special files; and files that a checkout
+would write differently. What the user had before belongs to the user's environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+from bridle.loop.checks import bare_folders, ignored_files
+from bridle.loop.checks.fixed_tree import CheckedTree
+from bridle.loop.checks.unlike_checkout import unlike_checkout
+from bridle.loop.checks.without_files import NotInCommit
+from bridle.loop.working_copy.run_context import RunContext
+
+BARE_FOLDER = "git stores no folder without files"
+SPECIAL_FILE = "git stores no such file"
+
+
+@asynccontextmanager
+async def not_in_commit(
+    context: RunContext, tree: CheckedTree, changed: Sequence[str], earlier: Mapping[str, bytes]
+) -> AsyncIterator[list[NotInCommit]]:
+    """Yield all of it.
+
+    `changed` are files of no commit that are known to be changed by agents, `earlier` the content that some of them
+    had before.
+    """
+    if not ignored_files.is_recorded(context):
+        yield [NotInCommit(name, instead=earlier.get(name)) for name in changed]
+        return
+    ignored = tree.ignored if tree.ignored is not None else await ignored_files.list_ignored(context)
+    found = {name: NotInCommit(name) for name in await ignored_files.find_new(context, ignored)}
+    found |= {name: NotInCommit(name, instead=earlier.get(name)) for name in await _left(context, tree, changed)}
+    mine = ignored_files.of_user(context)
+    for name in bare_folders.find_new(context, ignored):
+        if not name.endswith("/"):
+            found[name] = NotInCommit(name, SPECIAL_FILE)
+        elif not any(one.startswith(name) for one in mine):
+            found = {other: one for other, one in found.items() if not other.startswith(name)}
+            found[name] = NotInCommit(name, BARE_FOLDER)
+    async with unlike_checkout(context, tree.work, tree.exact) as differing:
+        found |= {one.name: NotInCommit(one.name, one.why, one.checked_out) for one in differing}
+        yield list(found.values())
+
+
+async def _left(context: RunContext, tree: CheckedTree, names: Sequence[str]) -> list[str]:
+    """Return the names without those that a later iteration has made part of the work."""
+    paths = [name.rstrip("/") for name in names]
+    listed = await context.git.names("ls-tree", "-z", "--full-tree", tree.work, "--", *paths) if paths else []
+    entries = [line.partition("\t") for line in listed]
+    committed = {path for facts, _, path in entries if facts.split()[1] != "commit"}  # else a nested repository
+    return [name for name in names if name.rstrip("/") not in committed]
