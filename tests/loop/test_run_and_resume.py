@@ -232,20 +232,22 @@ def test_a_run_goes_on_on_its_branch_whatever_the_user_has_checked_out(tmp_path:
 
 
 def test_where_the_way_back_would_overwrite_something_it_is_refused_and_nothing_is_lost(tmp_path: Path) -> None:
-    here = make_project(tmp_path, GUARDED, "open('shared', 'a').write(task)", shared="")
+    here = make_project(tmp_path, GUARDED, "open('shared', 'a').write(task); open('made', 'w')", shared="")
     document = run_plan(here, 3, "--max-iterations", "1")
     here.git("checkout", "-q", "main")
     (here.folder / "shared").write_text("of the person")
+    (here.folder / "made").write_text("too")
     done = here.bridle("resume", "--json", "--max-iterations", "9")
     assert done.returncode == 2, done.stderr
     assert (
-        f"main is checked out, and uncommitted changes prevent a checkout of the run's branch {document['branch']}"
-        in done.stderr
+        "main is checked out, and untracked files (made) and uncommitted changes (shared) prevent a checkout of the "
+        f"run's branch {document['branch']}" in done.stderr
     )
     assert f"git checkout {document['branch']} && bridle resume" in done.stderr
     assert (here.folder / "shared").read_text() == "of the person"
     assert len(here.calls()) == 1
     here.git("checkout", "-q", "--", "shared")
+    (here.folder / "made").unlink()
     assert verdicts(receipt_of(here.bridle("resume", "--json"), 0)) == dict.fromkeys(
         ("One", "Two"), "done (guard only)"
     )

@@ -20,3 +20,20 @@ def test_an_operation_that_was_there_before_stays(tmp_path: Path) -> None:
     assert git_leftovers.read_state(repo.folder) == before
     asyncio.run(git_leftovers.end_operations(repo))
     assert git_leftovers.read_state(repo.folder).operations == frozenset()
+
+
+def test_packed_refs_that_git_cannot_read_are_restored(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r")
+    git(repo.folder, "pack-refs", "--all")
+    before, head = git_leftovers.read_state(repo.folder), git(repo.folder, "rev-parse", "HEAD")
+    path = repo.folder / ".git/packed-refs"
+    for damaged in ("garbage\n", f"{head} refs/heads/main", None):
+        path.unlink()
+        if damaged is not None:
+            path.write_text(damaged)
+        assert asyncio.run(git_leftovers.undo(repo, before)).replaced == ("packed-refs",)
+        assert git(repo.folder, "rev-parse", "HEAD") == head
+    git(repo.folder, "tag", "-a", "-m", "new", "new")
+    git(repo.folder, "pack-refs", "--all")
+    assert not asyncio.run(git_leftovers.undo(repo, before)).replaced
+    assert "refs/tags/new" in path.read_text()

@@ -54,6 +54,21 @@ def test_a_commit_with_a_new_message_is_found_beside_others_of_the_same_second(t
         assert asyncio.run(run_commits.locate(here.context, done, known=known, tip=tip)) == ({"T": rewritten}, [])
 
 
+def test_a_task_whose_commit_is_reverted_is_found_unless_the_revert_is_reverted(tmp_path: Path) -> None:
+    here = make_repository(tmp_path / "r", {"a.txt": "1\n", "b.txt": "1\n"})
+    commits = {}
+    for title, name in (("A", "a.txt"), ("B", "b.txt")):
+        here.write({name: "2\n"})
+        commits[title] = here.commit(title)
+    done, known = receipt(here, **commits), here.git("rev-parse", "HEAD").strip()
+    found = []
+    for wanted in (commits["A"], "HEAD", commits["B"]):
+        here.git("revert", "--no-edit", wanted)
+        tip = here.git("rev-parse", "HEAD").strip()
+        found.append(asyncio.run(run_commits.find_reverted(here.context, done, known=known, tip=tip)))
+    assert found == [["A"], [], ["B"]]
+
+
 def test_a_run_goes_back_to_the_newest_commit_that_is_complete(tmp_path: Path) -> None:
     here = make_repository(tmp_path / "r", {"a.txt": "1\n"})
     commits = []

@@ -111,6 +111,36 @@ def test_an_amended_commit_is_kept_by_undo_before_and_after_the_run_goes_on(tmp_
     assert here.git("show", f"{only_branch(here)}:one") == "mine"
 
 
+def test_undo_at_a_pause_keeps_unfinished_work_in_a_stash_and_needs_no_hook(tmp_path: Path) -> None:
+    agent = MAKES_FILE + "\nif task == 'Two': os.remove('two'); open('base', 'w').write('x'); open('half \"', 'w')"
+    here = make_project(tmp_path, TWO_TASKS, agent, base="base\n")
+    (here.folder / "mine").write_text("mine\n")
+    document = run_plan(here, 3, "--max-iterations", "2")
+    hook = here.folder / ".git/hooks/post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    output(here, status(here)["undo"])
+    assert here.git("branch", "--format=%(refname:short)") == "main"
+    assert here.git("status", "--porcelain") == "?? mine"
+    assert (here.folder / "base").read_text() == "base\n"
+    assert f"unfinished work of {document['run']}" in here.git("stash", "list")
+    assert here.git("show", "stash@{0}:base") == "x"
+    assert here.git("ls-tree", "--name-only", "-z", "stash@{0}^3").strip("\0") == 'half "'
+
+
+def test_a_task_that_the_user_reverts_is_open_again_and_no_other_is_blamed(tmp_path: Path) -> None:
+    here = make_project(tmp_path, TWO_TASKS, MAKES_FILE)
+    run_plan(here, 3, "--max-iterations", "1")
+    here.git("revert", "--no-edit", "HEAD")
+    done = here.bridle("resume", "--max-iterations", "9")
+    assert done.returncode == 0, done.stderr
+    assert "the commit of 'One' is reverted: the task is open again" in done.stderr
+    assert [(task["verdict"], task["tries"]) for task in status(here)["tasks"]] == [("done", 0), ("done", 0)]
+    assert len(here.calls()) == 3
+    assert_replays(here)
+
+
 @pytest.mark.parametrize("options", [("--worktree",), ("--parallel", "2")])
 def test_undo_removes_no_worktree_with_uncommitted_changes(tmp_path: Path, options: tuple[str, ...]) -> None:
     here = make_project(tmp_path, TWO_TASKS, MAKES_FILE)

@@ -90,6 +90,8 @@ def test_those_that_conflict_with_the_run_stay_aside_until_undo(tmp_path: Path) 
     assert "conflict with commits of the run in app" in done.stderr
     assert status(here) == []
     assert here.git("show", f"{document['put_aside']}:app") == LINES + "user"
+    again = here.bridle("run", "PLAN.md")
+    assert f"{document['run']} put aside are not in the files; restore them: git stash apply --index" in again.stderr
     undo(here, document["undo"])
     assert (here.folder / "app").read_text() == LINES + "user\n"
     assert status(here) == [" M app"]

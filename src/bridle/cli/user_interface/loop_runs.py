@@ -32,6 +32,7 @@ from bridle.loop.process.task_state import VERIFIED
 from bridle.loop.run_inputs import read_inputs
 from bridle.loop.settings.bridle_toml import load_settings
 from bridle.loop.settings.model import Settings
+from bridle.loop.working_copy import put_aside
 from bridle.loop.working_copy.run_lock import check_unlocked, hold_working_copy
 from bridle.loop.working_copy.run_worktrees import worktree_folder
 from bridle.run.command import build_command
@@ -40,6 +41,8 @@ from bridle.run.locate import find_program
 from bridle.run.request import Auth, Permission, Request
 from bridle.run.sandbox import detect_sandbox
 from bridle.run.untrusted_settings import find_untrusted
+from bridle.workspace import snapshot
+from bridle.workspace.git import Git
 
 RESUME = "bridle resume"
 EXIT_CODES = {
@@ -69,7 +72,9 @@ async def create_run(
         say(line)
     if not settings.uses_worktrees:
         check_unlocked(request.repository)
-    run = create(request, _runs_of(request.repository, environment))
+    runs = _runs_of(request.repository, environment)
+    await _report_put_aside(runs, Git(request.repository, environment))
+    run = create(request, runs)
     say(f"run {run.name}: {tasks} {'task' if tasks == 1 else 'tasks'}; {settings.limits.describe()}")
     if settings.uses_worktrees:
         at_once = f", {settings.parallel} tasks at once" if settings.parallel > 1 else ""
@@ -77,6 +82,16 @@ async def create_run(
     if resume is not None:
         say(f"Ctrl-C is safe: `{resume}` continues the run")
     return run
+
+
+async def _report_put_aside(runs: Path, git: Git) -> None:
+    """Name the runs that have put uncommitted changes aside and did not restore them, and how to get them back."""
+    for run, state in put_aside.find_all(runs).items():
+        ref = f"{snapshot.REFS}{state.name(run)}"
+        if await git.object(ref) is not None:
+            has_ended = FileStore(runs / run).position().end is not None
+            way = f"git stash apply --index {ref}" if has_ended else f"bridle resume {run}"
+            say(f"your uncommitted changes that the run {run} put aside are not in the files; restore them: {way}")
 
 
 def _describe_agents(settings: Settings, folder: Path, environment: Mapping[str, str]) -> list[str]:

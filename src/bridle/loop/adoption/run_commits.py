@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Sequence
 
 from bridle.errors import UsageError
@@ -20,6 +21,8 @@ from bridle.workspace.lost_objects import is_readable
 SHOWN = 5
 # Author and time of a commit: git keeps them when it rewrites one.
 _AUTHOR = "%an <%ae> %ad"
+# As `git revert` writes it.
+_REVERTED = re.compile(r"This reverts commit ([0-9a-f]{40,64})")
 # Files by which a squashed commit is searched; a command line has room for them.
 _PATHS = 500
 _REFLOG_LIMIT_BYTES = 16 * 1024 * 1024
@@ -131,6 +134,23 @@ async def _with_same_files(context: RunContext, commit: str, known: str, tip: st
         return None
     paths = [f":(top,literal){name}" for name in changed[:_PATHS]]
     return (await git.text("log", "-1", "--format=%H", f"{context.base}..{tip}", "--", *paths)).strip() or None
+
+
+async def find_reverted(context: RunContext, receipt: Receipt, *, known: str, tip: str) -> list[str]:
+    """Return the titles of tasks whose commits the user has reverted since the tip was `known`.
+
+    A revert that is reverted itself counts as none.
+    """
+    git = context.git
+    done = {task.commit: task.title for task in receipt.tasks if task.commit is not None}
+    if not done or known == tip or not await is_ancestor(git, known, tip):
+        return []
+    reverted: set[str] = set()
+    for entry in await git.names("log", "-z", "--format=%H%n%B", f"{known}..{tip}"):
+        commit, _, message = entry.partition("\n")
+        if commit not in reverted:
+            reverted.update(_REVERTED.findall(message))
+    return [title for commit, title in done.items() if commit in reverted]
 
 
 async def restore_branch(context: RunContext, known: str) -> None:

@@ -140,6 +140,8 @@ async def _adopt(
     lines += [f"the commit of {title!r} is {commit[:12]} now" for title, commit in commits.items()]
     lost = gone if loss is not None else await run_commits.find_lost(context, receipt, gone)
     lines += [f"the commit of {title!r} is not on the branch any more" for title in gone if title not in lost]
+    reverted = await run_commits.find_reverted(context, receipt, known=receipt.tip or state.known_tip, tip=state.tip)
+    lines += [f"the commit of {title!r} is reverted: the task is open again" for title in reverted]
     ids = {task.title: task.commit or "" for task in receipt.tasks}
     lines += [f"the commit {ids[title][:12]} of {title!r} is lost: the task is done again" for title in lost]
     found = UserChanges(
@@ -147,7 +149,7 @@ async def _adopt(
         before=receipt.tip,
         tip=state.tip,
         commits=commits,
-        gone=tuple(gone),
+        gone=tuple(dict.fromkeys([*gone, *reverted])),
         lost=tuple(lost),
         copies=_join_copies(undelivered, moved),
         lines=(

@@ -19,7 +19,7 @@ from bridle.workspace.own_output import output_files
 
 # More files below one ignored folder are data that a program has made.
 FOLDER_LIMIT = 1_000
-# Made by hand, or copied by a setup: a check may need it.
+# Written manually, or copied by a setup: a check may need it.
 SETTINGS = ".env"
 
 

@@ -30,7 +30,7 @@ class NotInCommit:
     """Its path; that of a folder may end with a slash."""
     why: str = ""
     instead: bytes | Path | None = None
-    """What a clone has in its place: these bytes, or a copy of this file."""
+    """What a clone has instead: these bytes, or a copy of this file."""
 
     def __str__(self) -> str:
         return f"{self.name}: {self.why}" if self.why else self.name

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from bridle.errors import Error
+from bridle.ground import disk
+from bridle.ground.git_folder import find_common_folder
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.run_inputs import read_inputs
@@ -19,14 +22,20 @@ from bridle.workspace.inert_git import inert_git
 # Undo renames the branch to this where it has work of the user.
 UNDONE = "undone/"
 _TRAILER = "Bridle-Run"
+_CONFIG_BYTES = 1024 * 1024
 _SNAPSHOTS = "refs/bridle/snapshots/"
 
 
 async def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[str, str]) -> Receipt:
-    """Return a receipt with what git says now. The undo command keeps commits and uncommitted changes of the user."""
-    inputs, aside = read_inputs(FileStore(run)), put_aside.find(run)
+    """Return a receipt with what git says now. The undo command keeps commits and uncommitted changes of the user.
+
+    It keeps unfinished work of an agent in a stash.
+    """
+    store, aside = FileStore(run), put_aside.find(run)
+    inputs = read_inputs(store)
+    repository = Path(inputs.repository)
     start = shlex.quote(inputs.came_from or inputs.base)
-    own = await _count_own_commits(receipt, Path(inputs.repository), environment)
+    own = await _count_own_commits(receipt, repository, environment)
     has_changes = bool(own.amended or (receipt.found and own.tasks))
     undo, ref = receipt.undo, ""
     if own.users or has_changes:
@@ -38,10 +47,51 @@ async def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[st
     elif aside is not None:
         ref = _SNAPSHOTS + aside.name(run.name)
         undo = f"{undo} && git stash apply --index {ref}"
+    if not inputs.worktrees and store.position().end is None and (aside is None or not aside.is_restored):
+        unfinished = await _unfinished_work(receipt.branch, run, repository, environment)
+        undo = _stash(run.name, unfinished) + undo
+    if _may_have_checkout_hook(repository, environment):  # if it fails, git reports a failed checkout
+        undo = undo.replace("git checkout ", "git -c core.hooksPath=/dev/null checkout ")
     review = f"git log --stat {start}..{receipt.branch}"
     return msgspec.structs.replace(
         receipt, undo=undo, review=review, user_commits=own.users, has_user_changes=has_changes, put_aside=ref
     )
+
+
+async def _unfinished_work(branch: str, run: Path, repository: Path, environment: Mapping[str, str]) -> list[str]:
+    """Return the files with uncommitted work on the run's branch, without untracked ones of the user."""
+    try:
+        git = await inert_git(repository, environment)
+        if await git.branch() != branch:
+            return []
+        lines = await git.names("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
+    except (Error, OSError):
+        return []
+    if not lines:
+        return []
+    from bridle.loop.protection.baseline import untracked_in
+
+    users = untracked_in(run)
+    return [line[3:] for line in lines if line[3:].rstrip("/") not in users]
+
+
+def _stash(run: str, names: Sequence[str]) -> str:
+    """Return the command that moves the work in these files into a stash, for other commands to follow."""
+    if not names:
+        return ""
+    paths = " ".join(shlex.quote(f":(top,literal){name}") for name in names)
+    return f"git stash push -q -u -m {shlex.quote(f'unfinished work of {run}')} -- {paths} && "
+
+
+def _may_have_checkout_hook(repository: Path, environment: Mapping[str, str]) -> bool:
+    """Return whether a hook may run at a checkout: one in the usual place, or any where settings name another."""
+    common = find_common_folder(repository)
+    if common is None:
+        return False
+    home = environment.get("HOME", "")
+    configs = (common / "config", Path(home, ".gitconfig"), Path(home, ".config/git/config"))
+    has_other_place = any(b"hookspath" in (disk.read_part(path, _CONFIG_BYTES) or b"").lower() for path in configs)
+    return has_other_place or os.access(common / "hooks/post-checkout", os.X_OK)
 
 
 class _OwnCommits(NamedTuple):

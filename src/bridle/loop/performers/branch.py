@@ -34,6 +34,8 @@ JOURNAL = "Bridle-Journal"
 
 # Commits that are read first: those of one iteration, unless its agent commits at every step.
 RECENT = 50
+# Files that prevent a checkout: enough to see what they are.
+SHOWN_NAMES = 5
 
 
 async def prepare(_args: PrepareArgs, context: RunContext) -> PrepareResult:
@@ -91,11 +93,7 @@ async def return_to_branch(context: RunContext) -> None:
                 remedy=f"Commit them there, or continue with them on the run's branch: git symbolic-ref HEAD "
                 f"refs/heads/{branch} && bridle resume {context.run}",
             )
-        raise UsageError(
-            f"{there or 'no branch'} is checked out, and uncommitted changes prevent a checkout of the run's branch "
-            f"{branch}",
-            remedy=f"Commit or stash them, and then: git checkout {branch} && bridle resume",
-        )
+        raise await _checkout_refusal(git, there, branch)
     context.say(f"{there or 'a commit'} was checked out; switched back to {branch}")
     if detached is not None and not await git.text("for-each-ref", "--count=1", "--contains", detached):
         ref = f"{KEPT}{context.run.lower()}/detached-{detached}"
@@ -116,6 +114,29 @@ async def _check_out(git: Git, branch: str) -> bool:
     """Check out a branch with all uncommitted changes; False where git refuses, and then nothing has changed."""
     arguments = ("-c", "core.hooksPath=/dev/null", "checkout", "--quiet", branch)
     return (await git.run(*arguments, accepts=(0, 1, 128)))[0] == 0
+
+
+async def _checkout_refusal(git: Git, there: str | None, branch: str) -> UsageError:
+    """Return the error for files that prevent a checkout of the run's branch."""
+    untracked, changed = await _in_the_way(git, branch)
+    what = [f"untracked files ({', '.join(untracked)})"] if untracked else []
+    what += [f"uncommitted changes ({', '.join(changed)})"] if changed or not untracked else []
+    todo = ["move the untracked files elsewhere"] if untracked else []
+    todo += ["commit or stash the changes"] if changed or not untracked else []
+    return UsageError(
+        f"{there or 'no branch'} is checked out, and {' and '.join(what)} prevent a checkout of the run's branch "
+        f"{branch}",
+        remedy=f"{' and '.join(todo).capitalize()}, and then: git checkout {branch} && bridle resume",
+    )
+
+
+async def _in_the_way(git: Git, branch: str) -> tuple[list[str], list[str]]:
+    """Return the untracked files and the changed ones that a checkout of a branch would overwrite."""
+    touched = {*await git.names("diff", "--name-only", "--no-renames", "-z", "HEAD", branch)}
+    lines = await git.names("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
+    found = [(line[:2] == "??", line[3:]) for line in lines if line[3:] in touched]
+    untracked = [name for is_untracked, name in found if is_untracked]
+    return untracked[:SHOWN_NAMES], [name for is_untracked, name in found if not is_untracked][:SHOWN_NAMES]
 
 
 async def keep_branch(context: RunContext, *, head: str | None = None) -> bool:

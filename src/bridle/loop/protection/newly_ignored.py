@@ -111,7 +111,7 @@ def is_generated(name: str) -> bool:
 
 
 def is_made_by_tool(name: str) -> bool:
-    """Return whether a file is in a place where only tools write, whoever made the rule that ignores it."""
+    """Return whether a file is in a place where only tools write, also if an agent made the rule that ignores it."""
     return _MADE_BY_TOOL.search(name) is not None
 
 

@@ -46,6 +46,12 @@ def find(run_folder: Path) -> PutAside | None:
         return None
 
 
+def find_all(runs: Path) -> dict[str, PutAside]:
+    """Return where changes are that runs have put aside and not restored, by the ids of the runs."""
+    found = ((path.parent, find(path.parent)) for path in sorted(runs.glob(f"*/{FILE}")))
+    return {folder.name: state for folder, state in found if state is not None and not state.is_restored}
+
+
 def write(run_folder: Path, state: PutAside) -> None:
     disk.write_json_atomic(disk.make_private_folder(run_folder) / FILE, msgspec.to_builtins(state))
 
