@@ -17,6 +17,8 @@ from bridle.loop.working_copy.run_context import RunContext
 
 BARE_FOLDER = "git stores no folder without files"
 SPECIAL_FILE = "git stores no such file"
+# Files in a folder: enough to see what it is for.
+SHOWN_NAMES = 3
 
 
 @asynccontextmanager
@@ -39,8 +41,10 @@ async def not_in_commit(
         if not name.endswith("/"):
             found[name] = NotInCommit(name, SPECIAL_FILE)
         elif not any(one.startswith(name) for one in mine):
-            found = {other: one for other, one in found.items() if not other.startswith(name)}
-            found[name] = NotInCommit(name, BARE_FOLDER)
+            below = [other for other in found if other.startswith(name)]
+            why = f"all its files are ignored ({', '.join(below[:SHOWN_NAMES])})" if below else BARE_FOLDER
+            found = {other: one for other, one in found.items() if other not in below}
+            found[name] = NotInCommit(name, why)
     async with unlike_checkout(context, tree.work, tree.exact) as differing:
         found |= {one.name: NotInCommit(one.name, one.why, one.checked_out) for one in differing}
         yield list(found.values())

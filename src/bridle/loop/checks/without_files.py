@@ -54,7 +54,7 @@ def put_back(context: RunContext) -> None:
     names = disk.read_json(folder / _MANIFEST)
     if not isinstance(names, list):
         return
-    for number, name in enumerate(names):
+    for number, name in reversed(list(enumerate(names))):  # a folder before the files that were moved from it
         kept, place = folder / str(number), context.folder / name
         if not os.path.lexists(kept):
             if os.path.lexists(folder / f"{number}{_WAS_MISSING}"):
