@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from bridle.ground import ids
-from bridle.loop.checks import bytecode, ignored_files
+from bridle.loop.checks import bytecode, environment
 from tests.loop.fixtures.repositories import make_repository
 
 CHECK = f"{sys.executable} -c 'import code_; assert code_.VALUE == 1'"
@@ -37,7 +37,7 @@ def test_a_compiled_module_without_a_source_is_a_file_that_no_commit_contains(tm
     files: dict[str, str | bytes] = {"a.txt": "a\n", ".gitignore": "*.pyc\n"}
     here = make_repository(tmp_path / "r", files, checks=(CHECK,))
     here.start()
-    asyncio.run(ignored_files.record(here.context))
+    asyncio.run(environment.record(here.context))
     (tmp_path / "other.py").write_text("VALUE = 1\n")
     py_compile.compile(str(tmp_path / "other.py"), cfile=str(here.folder / "code_.pyc"), doraise=True)
     result = here.check(CHECK)
