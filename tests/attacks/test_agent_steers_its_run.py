@@ -26,6 +26,7 @@ STEERING = [
     ["trust"],
     ["doctor", "--trust"],
     ["run:halt", "RUN"],
+    ["run:iterate", "RUN"],
     ["run:repair-journal", "RUN"],
 ]
 AGENT = f"""

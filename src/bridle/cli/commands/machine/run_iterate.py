@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from bridle.cli.machine_interface.light_command import NO_HOOKS, RUNS_DIR, Arguments, LightCommand, Option, print_json
+from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
 from bridle.cli.machine_interface.run_argument import run_from_arguments
 
 _OPTIONS = (
@@ -24,13 +25,17 @@ def _run(args: Arguments) -> int:
     from bridle.engine.hooks.run_hooks import Hooks
     from bridle.engine.iterate.iterate import iterate
     from bridle.engine.iterate.iteration_report import FAILED, HALTED
+    from bridle.engine.process.load_process import is_built_in
     from bridle.journal.stores.file_store import FileStore
 
     gc.disable()  # the program ends before there is anything worth collecting
     number, plugin = args.number("--iteration"), args.text("--plugin-root")
     run = run_from_arguments(args)
     hooks = Hooks(repository_of(run), os.environ, Path(plugin) if plugin else None, enabled=not args.has("--no-hooks"))
-    report = iterate(FileStore(run), run, hooks)
+    store = FileStore(run)
+    if is_built_in(store.metadata().process_id):  # its driver iterates it
+        refuse_inside_agent("run:iterate", run)
+    report = iterate(store, run, hooks)
     if number is not None:
         report = report._replace(number=number)
     for warning in report.warnings:
