@@ -20,7 +20,7 @@ from bridle.loop.adoption.user_changes import FOUND
 from bridle.loop.performers.branch import ITERATION, JOURNAL, RUN, TASK
 from bridle.loop.run_inputs import read_inputs
 from bridle.workspace.commit import CommitInfo, read_commits
-from bridle.workspace.git import Git
+from bridle.workspace.inert_git import inert_git
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ async def check_commits(run: Path, heads: Sequence[str], environment: dict[str, 
     """Compare the commits of a loop run with its journal, whose head at each entry is given."""
     store = FileStore(run)
     inputs, recorded = read_inputs(store), recorded_commits(store)
-    git = Git(Path(inputs.repository), environment)
     try:
+        git = await inert_git(Path(inputs.repository), environment)
         found = {info.commit: info for info in await read_commits(git, ids=list(recorded))} if recorded else {}
         branch = await git.object(f"refs/heads/{inputs.branch}")
         known = [commit for commit in _adopted_tips(store) if await git.object(f"{commit}^{{commit}}") is not None]

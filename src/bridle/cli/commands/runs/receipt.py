@@ -89,10 +89,11 @@ async def _statement(receipt: Receipt, folder: Path, *, is_signed: bool) -> byte
     from bridle.loop.run_inputs import read_inputs
     from bridle.workspace.commit import CommitInfo, read_commits
     from bridle.workspace.git import Git
+    from bridle.workspace.inert_git import inert_git
 
     inputs = read_inputs(FileStore(folder))
     git = Git(Path(inputs.repository))
-    found = await read_commits(git, ids=receipt.commits) if receipt.commits else []
+    found = await read_commits(await inert_git(git.folder), ids=receipt.commits) if receipt.commits else []
     by_id = {info.commit: info for info in found}
     commits = [by_id.get(commit, CommitInfo(commit, (), {})) for commit in receipt.commits]
     payload = encode_statement(build_statement(receipt, inputs, commits, version=__version__))

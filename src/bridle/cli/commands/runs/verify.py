@@ -64,9 +64,9 @@ async def _verify(
     from bridle.loop.evidence.git_keys import read_git_keys
     from bridle.loop.evidence.signatures import Signatures
     from bridle.workspace.git import Git
+    from bridle.workspace.inert_git import inert_git
 
-    git = Git(Path.cwd())
-    keys = await read_git_keys(git)
+    keys, git = await read_git_keys(Git(Path.cwd())), await inert_git(Path.cwd())
     if allowed_signers is not None:
         keys = replace(keys, allowed_signers=allowed_signers)
     elif keys.ignored:
