@@ -138,6 +138,8 @@ def place(folder: Path, loop: Loop, tasks: int, *, starts: Path | None = None) -
         "PATH": os.pathsep.join([*loop.path, str(programs), os.environ["PATH"]]),
         "HOME": str(home),
         "BRIDLE_HOME": str(home / "bridle"),
+        # The fake agent writes to a pipe beside the repository, and no peer has a sandbox.
+        "BRIDLE_SANDBOX": "off",
         "GIT_CONFIG_NOSYSTEM": "1",
         "TERM": "dumb",
         **dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), NOWHERE),
