@@ -10,10 +10,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from bridle.loop.checks import bare_folders, ignored_files
-from bridle.loop.checks.fixed_tree import CheckedTree
+from bridle.loop.checks.fixed_tree import CheckedTree, work_tree
 from bridle.loop.checks.unlike_checkout import unlike_checkout
 from bridle.loop.checks.without_files import NotInCommit
 from bridle.loop.working_copy.run_context import RunContext
+from bridle.workspace import read_git_files, snapshot
 
 BARE_FOLDER = "git stores no folder without files"
 SPECIAL_FILE = "git stores no such file"
@@ -45,6 +46,14 @@ async def not_in_commit(
             why = f"all its files are ignored ({', '.join(below[:SHOWN_NAMES])})" if below else BARE_FOLDER
             found = {other: one for other, one in found.items() if other not in below}
             found[name] = NotInCommit(name, why)
+    for wanted in (tree.work, tree.exact):
+        if (
+            not read_git_files.has_loose_object(context.folder, wanted)
+            and await context.git.object(f"{wanted}^{{tree}}") is None
+        ):
+            await work_tree(context)  # a check has collected garbage: a look stores the same trees again
+            await snapshot.tree_of_all(context.git, is_known=True)
+            break
     async with unlike_checkout(context, tree.work, tree.exact) as differing:
         found |= {one.name: NotInCommit(one.name, one.why, one.checked_out) for one in differing}
         yield list(found.values())
