@@ -130,6 +130,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.user_properties.append(("real", True))
 
 
+class _PrintFailures:
+    """Print a failed test at once: a run that is ended from outside prints no summary."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        reporter = _reporter(self.config)
+        if report.failed and reporter is not None:
+            reporter.write_line(f"\nFAILED {report.nodeid} ({report.when})")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Report failures as they happen."""
+    config.pluginmanager.register(_PrintFailures(config))
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A full run in which fewer real tests passed than the repository promises is a failed run."""
     reporter = _reporter(session.config)
