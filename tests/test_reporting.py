@@ -97,7 +97,7 @@ def test_a_test_has_an_empty_home_of_its_own() -> None:
 
 
 def test_settings_of_the_user_who_runs_the_tests_are_gone() -> None:
-    mine = {"CLAUDE_CONFIG_DIR", "BRIDLE_HOME", sizes.VARIABLE}
+    mine = {"CLAUDE_CONFIG_DIR", "BRIDLE_HOME", "BRIDLE_SANDBOX", sizes.VARIABLE}
     foreign = [name for name in os.environ if name.startswith(("ANTHROPIC_", "CLAUDE", "BRIDLE_", "GIT_"))]
     assert set(foreign) <= mine
 

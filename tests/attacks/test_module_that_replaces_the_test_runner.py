@@ -7,8 +7,9 @@ is removed, also where git ignores it, and is named. A module that the plan asks
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from tests.loop.fixtures.repositories import make_repository
 

@@ -7,8 +7,9 @@ after it; installing another package stays possible.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from bridle.loop.protection import check_programs
 from tests.loop.fixtures.repositories import Repository, make_repository

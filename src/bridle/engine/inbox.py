@@ -6,8 +6,9 @@ Silence, an empty answer or an ambiguous one never approves.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from bridle.engine.entries import effect_attempts
 from bridle.engine.process.effects import BREAKPOINT, breakpoint_payload
@@ -32,8 +33,7 @@ REJECTS = frozenset({"reject", "rejected", "no", "n", "deny", "denied", "refuse"
 AGAIN = frozenset({"again", "do it again", "retry", "repeat"})
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(Struct, frozen=True):
     """One question for the user."""
 
     effect_id: str

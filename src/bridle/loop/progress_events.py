@@ -6,31 +6,29 @@ A listener is only notified: a run behaves the same whether it has one or not.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from bridle.loop.effect_results import Result
 from bridle.loop.effects import Arguments
 from bridle.wire.events.events import Event
 
 
-@dataclass(frozen=True)
-class EffectStarted:
+class EffectStarted(Struct, frozen=True):
     """An effect begins."""
 
     args: Arguments[Any]
 
 
-@dataclass(frozen=True)
-class EffectFinished:
+class EffectFinished(Struct, frozen=True):
     """An effect has its result, which is about to be recorded; no secret is in it."""
 
     args: Arguments[Any]
     result: Result
 
 
-@dataclass(frozen=True)
-class AgentPrinted:
+class AgentPrinted(Struct, frozen=True):
     """The agent of a task printed an event, which is neither masked nor cut."""
 
     task: str

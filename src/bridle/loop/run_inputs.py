@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bridle.errors import JournalBroken, UsageError
 from bridle.ground.json_fields import JsonFields
@@ -25,8 +28,7 @@ WORDING = 4
 WORDING_OF_DECISIONS = 4
 
 
-@dataclass(frozen=True)
-class RunInputs:
+class RunInputs(Struct, frozen=True):
     """What a run works on."""
 
     run: str
@@ -111,7 +113,7 @@ class RunInputs:
 
 def _recorded(settings: Settings) -> dict[str, Any]:
     rules = Settings()
-    return replace(
+    return dataclasses.replace(
         settings,
         notify=(),
         sandbox_writable=rules.sandbox_writable,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from bridle.ground.json_fields import JsonFields
 from bridle.journal.format.entries import Entry
@@ -19,8 +20,7 @@ RETRY = "BRIDLE_LOOP_RETRY"
 OWNER = "loop"
 
 
-@dataclass
-class UserMessageReader:
+class UserMessageReader(Struct):
     """Reads the messages in a journal, and returns each hint once."""
 
     store: Store

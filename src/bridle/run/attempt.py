@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AbstractContextManager, aclosing
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from bridle.errors import DiskError, ProcessError
 from bridle.ground import clock, ids
@@ -42,8 +43,7 @@ STDERR_LIMIT_CHARACTERS = 64 * 1024
 _HANDLED = frozenset({ControlRequest, Init, Result})  # events that need a response, or start or end a turn
 
 
-@dataclass(slots=True)
-class Attempt:
+class Attempt(Struct):
     """One child process and what is known of it."""
 
     request: Request

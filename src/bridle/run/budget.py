@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from bridle.errors import DiskError
 from bridle.ground import disk, prices
@@ -34,8 +36,7 @@ PIECE = 100_000
 _FIELDS = ("total_cost_usd", "max_cost_usd", "iterations", "max_iterations")
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """Amounts used and their limits; a limit of None is unlimited."""
 
     known_cost_usd: float = 0.0
@@ -66,8 +67,7 @@ class Budget:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class RunLimits:
+class RunLimits(Struct, frozen=True):
     """The limits of the loop's current run, and what the workspace had used when that run began."""
 
     run: str
@@ -87,8 +87,7 @@ class RunLimits:
         return self.iterations_before + self.max_iterations
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """The cost of a run and the source of the figure."""
 
     usd: float | None

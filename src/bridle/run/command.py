@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from bridle.errors import UsageError
 from bridle.run.request import Auth, Mode, Permission, Reasoning, Request
@@ -56,8 +57,7 @@ _OTHER_CREDENTIALS = (
 _LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """The process to start, and its stdin."""
 
     argv: tuple[str, ...]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.errors import AgentError
 from bridle.run.budget import Cost
@@ -12,8 +13,7 @@ from bridle.wire.record.outcome import Outcome
 from bridle.wire.record.record import Record, Tally
 
 
-@dataclass(frozen=True, slots=True)
-class Attempted:
+class Attempted(Struct, frozen=True):
     """What an attempt used that was retried."""
 
     cost: Cost
@@ -22,8 +22,7 @@ class Attempted:
     """Its time; 0 where the duration of the run includes it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Struct, frozen=True):
     """The result of one agent run."""
 
     record: Record

@@ -6,8 +6,9 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.errors import AgentNotFound, AgentNotReady
 
@@ -34,8 +35,7 @@ _REMEDY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """An agent's executable and how it was found."""
 
     path: str

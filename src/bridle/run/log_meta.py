@@ -6,8 +6,10 @@ Commands that read logs import this, so it must not import asyncio or subprocess
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from bridle.errors import DiskError
 from bridle.ground import clock, disk
@@ -27,8 +29,7 @@ TIMES_SUFFIX = ".times"
 _LAST_LINE_BYTES = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartMeta:
+class StartMeta(Struct, frozen=True, kw_only=True):
     """The fields that are written before the agent starts."""
 
     agent: str
@@ -56,8 +57,7 @@ class StartMeta:
     pid: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndMeta:
+class EndMeta(Struct, frozen=True, kw_only=True):
     """The fields that are added once the agent has ended."""
 
     ended: str
@@ -76,8 +76,7 @@ class EndMeta:
     reported_permission_mode: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class LogMeta:
+class LogMeta(Struct, frozen=True):
     """What readers of a log need of these files; the defaults where a field is missing or not of its type."""
 
     agent: str | None = None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from bridle.errors import DiskError
 from bridle.ground import ids
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from bridle.run.recover import LoggedRun
 
 
-@dataclass(frozen=True)
-class Purpose:
+class Purpose(Struct, frozen=True):
     """What identifies the logs: the fields of their requests."""
 
     text: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.errors import DiskError, UserError
 from bridle.ground import clock, ids
@@ -22,8 +23,7 @@ from bridle.wire.record.recorder import Recorder
 _READ_BYTES = 256 * 1024  # so large that reading is cheap beside decoding
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedRun:
+class LoggedRun(Struct, frozen=True):
     """What the log of a run holds, whether or not its Bridle was killed."""
 
     meta: LogMeta

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct, field
 
 from bridle.run.isolation.sandbox_rules import ChosenSandbox
 from bridle.wire.record.policy import Policy
@@ -62,8 +63,7 @@ TOOL_IDLE_SECONDS = 30 * 60.0
 AFTER_RESULT_SECONDS = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Time limits of a run."""
 
     run_seconds: float = RUN_SECONDS
@@ -76,8 +76,7 @@ class Limits:
     """Between the result and the exit, with no background task left."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """One agent run."""
 
     prompt: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, nullcontext
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from bridle.errors import AgentError, DiskError, ProcessError, UsageError
 from bridle.ground import clock, ids

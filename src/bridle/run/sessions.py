@@ -6,9 +6,11 @@ file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bridle.errors import DiskError
 from bridle.ground import clock, disk
@@ -16,8 +18,7 @@ from bridle.run.logs import STATE_FOLDER, private_folder
 from bridle.run.request import Mode
 
 
-@dataclass(frozen=True, slots=True)
-class Sessions:
+class Sessions(Struct, frozen=True):
     """The last session of each mode."""
 
     planner: str | None = None

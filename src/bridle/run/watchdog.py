@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from bridle.run.request import Limits
 from bridle.wire.record.record import Record
@@ -20,8 +21,7 @@ class Watchdog(StrEnum):
     """The agent closed its output without a result and did not exit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
+class Deadline(Struct, frozen=True):
     """The next limit to be reached, and when."""
 
     at: float
@@ -30,8 +30,7 @@ class Deadline:
     """The length of the limit, for messages."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunTimes:
+class RunTimes(Struct, frozen=True):
     """The times that limits are measured from, by one monotonic clock."""
 
     started: float

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import assert_never
 
 import h11
+from msgspec import Struct
 
 from bridle.stage.refusal import Refusal, bad_request, refusal
 from bridle.stage.reply import Cut, Head, Send, Silence, Step, Wait
@@ -29,8 +29,7 @@ LINGER_SECONDS = 2.0
 READ_BYTES = 64 * 1024
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """The limits for one client."""
 
     body_bytes: int = MAX_BODY_BYTES
@@ -39,8 +38,7 @@ class Limits:
     idle_seconds: float = IDLE_SECONDS
 
 
-@dataclass(frozen=True)
-class HttpRequest:
+class HttpRequest(Struct, frozen=True):
     """A complete request."""
 
     method: str

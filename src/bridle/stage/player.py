@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from bridle.stage.answers import AnyAnswer, Block, Capture, Failure, Malformed, MessageAnswer, Overloaded, Script, When
 from bridle.stage.patterns import compile_pattern, fill_placeholders, placeholders
@@ -17,16 +17,14 @@ from bridle.stage.refusal import Refusal, bad_request
 _SHOWN_CHARS = 80
 
 
-@dataclass(frozen=True)
-class ChosenAnswer:
+class ChosenAnswer(Struct, frozen=True):
     """The answer to a request, with its placeholders filled, and its path in the script."""
 
     path: str
     answer: AnyAnswer
 
 
-@dataclass(frozen=True)
-class NoAnswer:
+class NoAnswer(Struct, frozen=True):
     """A request without an answer; the path is that of an answer whose placeholder has no value."""
 
     path: str | None

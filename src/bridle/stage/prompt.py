@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from bridle.stage.answers import Source
 from bridle.stage.refusal import Refusal, bad_request
@@ -16,8 +17,7 @@ ROLES = ("user", "assistant", "system")
 CHARS_PER_TOKEN = 4
 
 
-@dataclass(frozen=True, slots=True)
-class ToolBlock:
+class ToolBlock(Struct, frozen=True):
     """A tool call or a tool result in a message."""
 
     type: str
@@ -28,8 +28,7 @@ class ToolBlock:
     texts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """A message of the conversation."""
 
     role: str
@@ -37,8 +36,7 @@ class Message:
     tool_blocks: tuple[ToolBlock, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     """A well-formed request."""
 
     model: str

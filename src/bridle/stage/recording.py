@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from bridle.errors import DiskError
 
@@ -19,8 +21,7 @@ _MASK = "[masked]"
 _REMEDY = "Choose a file that can be written, on a disk with free space."
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """One request: its content, its time, and the answer it got."""
 
     number: int
@@ -68,7 +69,7 @@ class Recording:
     def add(self, request: Request) -> None:
         """Record a request, in the file first."""
         if self._file is not None:
-            document = {field.name: getattr(request, field.name) for field in fields(request)}
+            document = asdict(request)
             self._append(self._file, json.dumps(document, separators=(",", ":")).encode() + b"\n")
         self._requests.append(request)
         del self._requests[: max(0, len(self._requests) - self._limit)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 _TYPES = {
     400: ("invalid_request_error", "The request was not well formed"),
@@ -19,8 +19,7 @@ _TYPES = {
 }
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """An error response: status, type and message."""
 
     status: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import assert_never
+
+from msgspec import Struct
 
 from bridle.stage.answers import Answer, AnyAnswer, Drop, Failure, Hang, Malformed, Message, MessageAnswer, Overloaded
 from bridle.stage.refusal import Refusal, refusal
@@ -22,45 +23,39 @@ _JSON = "application/json"
 DROP_DELAY_SECONDS = 0.1
 
 
-@dataclass(frozen=True)
-class Wait:
+class Wait(Struct, frozen=True):
     """A pause."""
 
     seconds: float
 
 
-@dataclass(frozen=True)
-class Head:
+class Head(Struct, frozen=True):
     """Status and headers; without a length the body is chunked."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
-class Send:
+class Send(Struct, frozen=True):
     """A piece of the body."""
 
     data: bytes
 
 
-@dataclass(frozen=True)
-class Silence:
+class Silence(Struct, frozen=True):
     """Silence until the client disconnects or the time is over; then the connection is dropped."""
 
     seconds: float
 
 
-@dataclass(frozen=True)
-class Cut:
+class Cut(Struct, frozen=True):
     """The end of the connection without an end of the message."""
 
 
 Step = Wait | Head | Send | Silence | Cut
 
 
-@dataclass(frozen=True)
-class RequestInfo:
+class RequestInfo(Struct, frozen=True):
     """The request's id, and whether it is for a stream."""
 
     request_id: str

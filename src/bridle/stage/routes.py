@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NoReturn
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
 
 from bridle.stage.answers import Script
 from bridle.stage.http import HttpRequest
@@ -26,8 +27,7 @@ _MODELS = "/v1/models"
 _LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """The steps of a reply, and what is recorded about it."""
 
     steps: Iterator[Step]

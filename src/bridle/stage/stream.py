@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import assert_never
+
+from msgspec import Struct
 
 from bridle.stage.answers import Block, MessageAnswer, Raw, Text, Thinking, ToolUse
 from bridle.stage.prompt import estimate_tokens
 from bridle.wire.events.loose_json import JsonObject, to_bytes
 
 
-@dataclass(frozen=True)
-class MessageContext:
+class MessageContext(Struct, frozen=True):
     """What a message needs besides the script: its id, its model and the input's tokens."""
 
     id: str
@@ -20,8 +20,7 @@ class MessageContext:
     input_tokens: int
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(Struct, frozen=True):
     """One server-sent event; `token_delay_seconds` applies before a delta."""
 
     data: bytes

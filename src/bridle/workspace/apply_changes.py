@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from bridle.workspace import exact_bytes, files_index, snapshot
 from bridle.workspace.git import Git
@@ -17,8 +18,7 @@ from bridle.workspace.merge import Conflicts, merged_tree
 from bridle.workspace.snapshot import Snapshot
 
 
-@dataclass(frozen=True)
-class PlannedMerge:
+class PlannedMerge(Struct, frozen=True):
     """The files that a working copy has, and those that it is to have."""
 
     head: str | None
@@ -34,8 +34,7 @@ class PlannedMerge:
         return self.ours != self.tree
 
 
-@dataclass(frozen=True)
-class ResumedMerge:
+class ResumedMerge(Struct, frozen=True):
     """A planned merge that is now complete."""
 
     before: Snapshot | None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bridle.errors import UsageError
 from bridle.workspace import read_git_files
@@ -98,8 +99,7 @@ async def _is_merging(git: Git) -> bool:
     return any((folder / name).exists() for name in ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG"))
 
 
-@dataclass(frozen=True)
-class CommitInfo:
+class CommitInfo(Struct, frozen=True):
     """A commit and its trailers; of several with one name the last."""
 
     commit: str

@@ -9,8 +9,9 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk
@@ -42,8 +43,7 @@ _TEXT_LIMIT_BYTES = 16 * 1024 * 1024
 _CONFLICT = re.compile(rb"^<<<<<<< .*?^>>>>>>> ", re.MULTILINE | re.DOTALL)
 
 
-@dataclass(frozen=True)
-class GitState:
+class GitState(Struct, frozen=True):
     """The state of git in a working copy before a program runs in it."""
 
     pointer: bytes | None
@@ -55,8 +55,7 @@ class GitState:
     packed_refs: bytes | None = None
 
 
-@dataclass(frozen=True)
-class Leftovers:
+class Leftovers(Struct, frozen=True):
     """What was undone."""
 
     operations: tuple[str, ...] = ()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bridle.workspace import files_index, snapshot
 from bridle.workspace.git import Git
 
 
-@dataclass(frozen=True)
-class Conflicts:
+class Conflicts(Struct, frozen=True):
     """A failed merge: the files in conflict. No file was changed."""
 
     paths: tuple[str, ...]

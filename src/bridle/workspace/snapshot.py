@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from bridle.errors import GitError
 from bridle.ground import clock, disk, ids
@@ -32,8 +33,7 @@ _AUTHOR = {
 }
 
 
-@dataclass(frozen=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """The recorded state of a working copy."""
 
     name: str

@@ -6,8 +6,9 @@ import os
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.errors import GitError, UsageError
 from bridle.ground import disk, ids
@@ -27,8 +28,7 @@ _LOCK_SECONDS = 600.0
 _PATH_LIMIT_BYTES = 64 * 1024
 
 
-@dataclass(frozen=True)
-class Worktree:
+class Worktree(Struct, frozen=True):
     """A worktree that Bridle added."""
 
     name: str

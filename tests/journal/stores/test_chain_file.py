@@ -6,43 +6,11 @@ import os
 from pathlib import Path
 
 from bridle.journal.format import codec, layout
-from bridle.journal.format.chain import START, Chain, next_head
-from bridle.journal.format.digest import sha256
 from bridle.journal.stores.chain_file import head_at, newest_head, read_chain
-from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.upkeep.repair import carry_out, plan_repair
-from tests.journal.fixtures.entry_steps import MOMENT, ids
-
-
-def make_run(folder: Path, entries: int = 4) -> Path:
-    run = create_run(
-        folder, NewRun(run_id="r", process_id="demo", entry=None), proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT
-    )
-    append(run, entries - 1)
-    return run
-
-
-def append(run: Path, count: int = 1) -> None:
-    with FileStore(run).write("test") as writer:
-        for number in range(count):
-            writer.append("BRIDLE_NOTE", {"number": number})
-
-
-def chain_of(run: Path) -> Chain:
-    chain = read_chain(run)
-    assert chain is not None
-    return chain
-
-
-def computed_heads(run: Path) -> list[str]:
-    heads, head = [], START
-    for path in sorted((run / layout.JOURNAL).iterdir()):
-        name = codec.parse_name(path.name)
-        assert name is not None
-        head = next_head(head, *name, sha256(path.read_bytes()))
-        heads.append(head)
-    return heads
+from tests.journal.fixtures.chained_runs import append, chain_of, computed_heads, make_run
+from tests.journal.fixtures.entry_steps import MOMENT
 
 
 def later_entries(run: Path) -> list[int]:

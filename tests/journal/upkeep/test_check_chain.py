@@ -10,7 +10,7 @@ import pytest
 from bridle.journal.format import codec, layout
 from bridle.journal.format.chain import Link
 from bridle.journal.upkeep.audit import audit
-from tests.journal.stores.test_chain_file import append, chain_of, computed_heads, make_run
+from tests.journal.fixtures.chained_runs import append, chain_of, computed_heads, make_run
 
 
 def entry_files(run: Path) -> list[Path]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bridle.loop.checks import fresh_checkout
 from bridle.loop.checks.setup_commands import setup_key

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import shutil
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from bridle.errors import InternalError, JournalBroken
 from bridle.loop.protection import baseline
@@ -636,7 +638,7 @@ def test_ticks_by_bridle_do_not_change_the_plan(here: Repository) -> None:
     here.write({"PLAN.md": "# Plan\n- [x] done\n"})
     asyncio.run(snapshot.take(here.context.git, name="before"))
     here.write({"PLAN.md": "# Plan\n- [x] done\n- [x] and this\n"})
-    ticking = Repository(replace(here.context, settings=replace(here.context.settings, tick=True)))
+    ticking = Repository(structs.replace(here.context, settings=dataclasses.replace(here.context.settings, tick=True)))
     assert [item["path"] for item in ticking.protect(snapshot="before")["undone"]] == ["PLAN.md"]
     assert here.read("PLAN.md") == "# Plan\n- [x] done\n"
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bridle.engine.hooks import find_hooks
 from bridle.engine.hooks.run_hooks import Hooks

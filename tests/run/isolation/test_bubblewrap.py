@@ -5,10 +5,10 @@ import os
 import signal
 import socket
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bridle.errors import ProcessError
 from bridle.ground.children import child_process

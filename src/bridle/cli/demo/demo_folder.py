@@ -8,8 +8,9 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.cli.demo.sample import FILES
 from bridle.errors import DiskError, UsageError
@@ -26,8 +27,7 @@ _IDENTITY = ("-c", "user.name=Bridle demo", "-c", "user.email=demo@localhost")
 _KEPT = ("LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "COLORTERM", "NO_COLOR", "TMPDIR")
 
 
-@dataclass(frozen=True)
-class DemoFolder:
+class DemoFolder(Struct, frozen=True):
     """The folder of one demo."""
 
     folder: Path

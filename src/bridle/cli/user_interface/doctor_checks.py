@@ -10,8 +10,9 @@ import shutil
 import stat
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle import __version__
 from bridle.agent.tools.search import ripgrep
@@ -44,8 +45,7 @@ OTHER_AGENTS = ("codex", "gemini", "opencode")
 _NUMBERS = re.compile(r"\d+(?:\.\d+)+")
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(Struct, frozen=True):
     """The result of one check."""
 
     name: str

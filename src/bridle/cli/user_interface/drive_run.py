@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bridle.cli import exit_codes
 from bridle.cli.user_interface.terminal import print_document, run_interruptible, say, show, shown_run
@@ -29,8 +30,7 @@ _EXIT_CODES = {
 }
 
 
-@dataclass(frozen=True)
-class CommandOptions:
+class CommandOptions(Struct, frozen=True):
     """Options of the command that do not concern the run."""
 
     as_json: bool = False

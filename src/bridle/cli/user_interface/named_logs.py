@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.cli.user_interface.agent_ending import read_meta_if_possible
 from bridle.cli.user_interface.terminal import chosen_run, runs_here, top_of
@@ -31,8 +32,7 @@ _RUN_DIGITS = 5  # no plan has ten thousand tasks
 _NAME_CHARACTERS = 200  # a longer name is not that of a run or a task
 
 
-@dataclass(frozen=True)
-class NamedLog:
+class NamedLog(Struct, frozen=True):
     """A log, and what its agent worked on where that is known."""
 
     path: Path
@@ -53,8 +53,7 @@ class NamedLog:
         return f"{self.task}{iteration}{attempt}{agent}" if self.task else ""
 
 
-@dataclass(frozen=True)
-class NamedTask:
+class NamedTask(Struct, frozen=True):
     """A task of a run, and the agents that worked on it."""
 
     number: int
@@ -71,8 +70,7 @@ class NamedTask:
         return f"task {self.number} {self.title!r}"
 
 
-@dataclass(frozen=True)
-class RunLogs:
+class RunLogs(Struct, frozen=True):
     """The logs of a run."""
 
     run: Path
@@ -81,8 +79,7 @@ class RunLogs:
     """Those of all tasks, in the order of their start."""
 
 
-@dataclass(frozen=True)
-class NamedLogs:
+class NamedLogs(Struct, frozen=True):
     """The logs that a user has named, and the run that they belong to."""
 
     logs: tuple[NamedLog, ...]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from bridle.cli.exit_codes import FAILED, INTERRUPTED, SUCCESS, WAITING
 from bridle.cli.user_interface.terminal import clean, run_interruptible, say
@@ -25,8 +26,7 @@ from bridle.wire.events.events import Event
 from bridle.wire.mask import Mask, secret_values
 
 
-@dataclass
-class Planner:
+class Planner(Struct):
     """One conversation, from the goal to a valid plan."""
 
     goal: str

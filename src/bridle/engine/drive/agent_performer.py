@@ -6,8 +6,10 @@ the result's metadata.
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from bridle.engine.drive.agent_request import AgentDefaults, request
 from bridle.engine.drive.agent_worktrees import AgentWorktrees, AttemptWorktree
@@ -94,7 +96,7 @@ class AgentPerformer:
     async def _merge(self, job: Job, delivery: Delivery) -> Posted:
         """Merge delivered work into the repository."""
         posted = _read_result(job.run / delivery.ref)
-        job = replace(job, attempt=delivery.attempt)
+        job = dataclasses.replace(job, attempt=delivery.attempt)
         work = await self._worktrees.find(job)
         conflicts = await self._worktrees.merge(job, delivery.base, delivery.tree)
         workspace: dict[str, object] = {"changed": delivery.changed}

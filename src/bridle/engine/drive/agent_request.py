@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bridle.engine.drive.performer import Job
 from bridle.engine.process.effects import SKILL
@@ -19,8 +21,7 @@ _AGENTS = {"claude-code": "claude"}
 _PARTS = ("role", "task", "context", "instructions", "outputFormat")
 
 
-@dataclass(frozen=True)
-class AgentDefaults:
+class AgentDefaults(Struct, frozen=True):
     """The defaults for agent tasks."""
 
     agent: str = "claude"

@@ -10,8 +10,9 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.engine.drive.performer import Job, Say
 from bridle.engine.entries.effect_attempts import JOINING, StartedMerge
@@ -36,8 +37,7 @@ _READY = "bridle-ready"
 _SNAPSHOT_REF = re.compile(r"(.+)-\d+-(?:base|work|before)")
 
 
-@dataclass(frozen=True)
-class AttemptWorktree:
+class AttemptWorktree(Struct, frozen=True):
     """A worktree for one attempt at one effect."""
 
     name: str

@@ -9,9 +9,10 @@ import json
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bridle.engine.drive.performer import Job
 from bridle.engine.process.effects import NODE, PYTHON, SHELL
@@ -40,8 +41,7 @@ STDERR_FILE = "stderr.log"
 KINDS = frozenset({SHELL, PYTHON, NODE})
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(Struct, frozen=True):
     """The command of a task."""
 
     argv: tuple[str, ...]

@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bridle.engine import inbox
 from bridle.engine.drive import performer
@@ -60,8 +62,7 @@ UNUSABLE = performer.UNUSABLE
 _ENDED = frozenset({COMPLETED, FAILED, HALTED, NONE})
 
 
-@dataclass(frozen=True)
-class DriveOptions:
+class DriveOptions(Struct, frozen=True):
     """The options of a driver."""
 
     breakpoints: str = ASK
@@ -81,8 +82,7 @@ class DriveOptions:
             raise UsageError(f"concurrency must be at least 1, got {self.concurrency}")
 
 
-@dataclass(frozen=True)
-class DriveResult:
+class DriveResult(Struct, frozen=True):
     """The state of the run when the driver ends."""
 
     status: str
@@ -354,8 +354,7 @@ class Driver:
         return DriveResult(status, report, self._effects.performed, cost, known, **more)
 
 
-@dataclass(frozen=True)
-class _Version:
+class _Version(Struct, frozen=True):
     """The state of the journal as far as the driver waits for changes."""
 
     pending: frozenset[str]

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct
+
 from bridle.engine.entries.effect_attempts import EffectAttempts
 from bridle.errors import Error
 from bridle.ground import clock, disk
@@ -22,8 +24,7 @@ LIMIT = "limit"
 UNUSABLE = "unusable"
 
 
-@dataclass(frozen=True)
-class Unperformed:
+class Unperformed(Struct, frozen=True):
     """An effect that cannot be executed now: it stays pending, and the driver ends."""
 
     why: str

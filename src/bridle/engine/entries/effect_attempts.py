@@ -11,8 +11,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bridle.journal.format.entries import Effect, Entry
 from bridle.journal.format.state import State, broken, text_field
@@ -49,8 +51,7 @@ class StartedMerge(NamedTuple):
 DataT = TypeVar("DataT", Delivery, StartedMerge)
 
 
-@dataclass(frozen=True)
-class EffectAttempts:
+class EffectAttempts(Struct, frozen=True):
     """The recorded attempts at an unresolved effect."""
 
     attempts: int = 0

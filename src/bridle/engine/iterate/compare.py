@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bridle.engine.iterate import iteration_report
 from bridle.engine.iterate.iterate import load
@@ -40,8 +41,7 @@ MANUAL_END = "manual_seal_reason"
 """The field of an end that a user recorded manually, without the process."""
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """One difference between the process and its journal."""
 
     message: str
@@ -53,8 +53,7 @@ class Difference:
         return {"entry": self.entry, "message": self.message}
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """The result of a comparison."""
 
     run_id: str
@@ -102,8 +101,7 @@ def compare(run: Path) -> Comparison:
         replay.abandon()
 
 
-@dataclass(frozen=True)
-class _End:
+class _End(Struct, frozen=True):
     """How a process ends."""
 
     status: str

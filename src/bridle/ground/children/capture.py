@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.errors import ProcessError
 from bridle.ground import ids
@@ -20,8 +21,7 @@ OUTPUT_LIMIT_BYTES = 16 * 1024 * 1024
 DRAIN_SECONDS = 10.0
 
 
-@dataclass(frozen=True)
-class CapturedOutput:
+class CapturedOutput(Struct, frozen=True):
     """The output of a command and how it ended."""
 
     stdout: bytes

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from bridle.errors import ProcessError
 from bridle.ground.children.output_pump import Pump, Tap
@@ -28,8 +29,7 @@ KILL_SECONDS = 5.0
 LEAVE_SECONDS = 5.0
 
 
-@dataclass(frozen=True)
-class StopTimeouts:
+class StopTimeouts(Struct, frozen=True):
     """The time for each step of stopping a child; None skips the step.
 
     With the defaults everything ends within two seconds, as a user who presses Ctrl-C expects.

@@ -7,9 +7,10 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from bridle.errors import ProcessError, UsageError
 from bridle.ground.children.exit_watch import ExitWatch
@@ -27,8 +28,7 @@ SUPERVISES_ALL = False
 SHORTAGE_REMEDY = "Run less at once, or raise the limits: check ulimit -u, ulimit -n and memory."
 
 
-@dataclass(frozen=True)
-class Sandbox:
+class Sandbox(Struct, frozen=True):
     """A program that starts the child in namespaces of its own: bubblewrap, or one with the same interface."""
 
     program: str
@@ -38,8 +38,7 @@ class Sandbox:
     """The descriptor of a file to which it reports, as JSON, the exit code of a child that has run."""
 
 
-@dataclass(frozen=True)
-class Spawn:
+class Spawn(Struct, frozen=True):
     """A child to start."""
 
     argv: tuple[str, ...]
@@ -54,16 +53,14 @@ class Spawn:
     """The program that isolates it."""
 
 
-@dataclass(frozen=True)
-class SpawnFailure:
+class SpawnFailure(Struct, frozen=True):
     """The payload of the ProcessError: the cause, and the errno."""
 
     about: Literal["program", "interpreter", "folder", "arguments", "machine"]
     errno: int | None
 
 
-@dataclass(frozen=True)
-class Launched:
+class Launched(Struct, frozen=True):
     """A started child: its pipes, and the watch that knows its exit."""
 
     process: subprocess.Popen[bytes]

@@ -11,8 +11,9 @@ import os
 import shutil
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk
@@ -30,8 +31,7 @@ BACKUP_SUFFIX = ".yours"
 Digests = Mapping[str, tuple[str, ...]]
 
 
-@dataclass(frozen=True)
-class InstalledPlugin:
+class InstalledPlugin(Struct, frozen=True):
     """An installed plugin, as its list describes it."""
 
     folder: Path
@@ -42,8 +42,7 @@ class InstalledPlugin:
     """The parent folders that were created for it, the innermost first."""
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """The changes of an install or uninstall; paths in the plugin's folder."""
 
     written: tuple[str, ...] = ()

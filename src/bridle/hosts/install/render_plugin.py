@@ -10,9 +10,10 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bridle.hosts.hooks.shell_command import IN_PLUGIN
 
@@ -39,8 +40,7 @@ _PYTHON_NAME = re.compile(r'"@([A-Z]+)@"')
 _PLAIN = frozenset({"GONE", "VERSION"})
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """The Bridle installation that a plugin belongs to."""
 
     python: str
@@ -50,8 +50,7 @@ class Origin:
     version: str
 
 
-@dataclass(frozen=True)
-class File:
+class File(Struct, frozen=True):
     """One file of the plugin."""
 
     data: bytes

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bridle.errors import GitError, UsageError
 from bridle.ground import disk
@@ -23,8 +24,7 @@ from bridle.workspace.restore import restore_files, stage
 from bridle.workspace.snapshot import Snapshot
 
 
-@dataclass(frozen=True)
-class Loss:
+class Loss(Struct, frozen=True):
     """The commit of the run's branch, which git cannot read, and where the run can continue."""
 
     commit: str

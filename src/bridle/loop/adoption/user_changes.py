@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bridle.errors import DiskError, Error
 from bridle.ground import disk
@@ -47,8 +48,7 @@ from bridle.workspace.snapshot import Snapshot
 FOUND = "BRIDLE_LOOP_FOUND"
 
 
-@dataclass(frozen=True)
-class _State:
+class _State(Struct, frozen=True):
     """A working copy before and after the user's changes."""
 
     now: Snapshot

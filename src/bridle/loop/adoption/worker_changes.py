@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct, field
 
 from bridle.ground.git_folder import git_folder
 from bridle.journal.stores.store import Store
@@ -39,8 +39,7 @@ from bridle.workspace.snapshot import Snapshot
 SHOWN = 10
 
 
-@dataclass(frozen=True)
-class FoundCopy:
+class FoundCopy(Struct, frozen=True):
     """A worktree as a driver finds it."""
 
     context: RunContext
@@ -67,8 +66,7 @@ class FoundCopy:
         return f"in {self.context.folder}"
 
 
-@dataclass
-class FoundCopies:
+class FoundCopies(Struct):
     """The worktrees of all workers, and what was found there."""
 
     copies: list[FoundCopy] = field(default_factory=list)

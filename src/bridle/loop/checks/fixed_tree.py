@@ -10,8 +10,9 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from bridle.errors import GitError
 from bridle.ground import disk, ids
@@ -38,8 +39,7 @@ LOCK_SECONDS = 30.0
 _HEAD_LIMIT_BYTES = 64 * 1024
 
 
-@dataclass
-class CheckedTree:
+class CheckedTree(Struct):
     """A working copy while checks run in it."""
 
     files: str
@@ -54,8 +54,7 @@ class CheckedTree:
     """Ignored files and folders after the checks; None where they were not listed."""
 
 
-@dataclass(frozen=True)
-class StagedWork:
+class StagedWork(Struct, frozen=True):
     """The work, staged in the index."""
 
     tree: str

@@ -10,10 +10,10 @@ import os
 import stat
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from bridle.errors import LockHeld, MachineError
 from bridle.ground import clock, disk
@@ -41,8 +41,7 @@ class CheckoutNote(msgspec.Struct, frozen=True):
     at: str = ""
 
 
-@dataclass(frozen=True)
-class Checkout:
+class Checkout(Struct, frozen=True):
     """A checkout that is ready, or whose setup failed."""
 
     context: RunContext

@@ -12,8 +12,9 @@ import shutil
 import stat
 from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.errors import GitError
 from bridle.loop.protection import baseline
@@ -30,8 +31,7 @@ _ATTRIBUTES = ".gitattributes"
 _EXECUTABLE = 0o111
 
 
-@dataclass(frozen=True)
-class UnlikeCheckout:
+class UnlikeCheckout(Struct, frozen=True):
     """A file that differs from what a checkout writes."""
 
     name: str

@@ -10,8 +10,9 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.ground import disk
 from bridle.ground.git_folder import git_folder
@@ -22,8 +23,7 @@ _MANIFEST = "names.json"
 _WAS_MISSING = "-missing"
 
 
-@dataclass(frozen=True)
-class NotInCommit:
+class NotInCommit(Struct, frozen=True):
     """Something that checks see and that a clone does not have, or has otherwise."""
 
     name: str

@@ -11,8 +11,9 @@ import shutil
 import stat
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.engine.drive.driver_lock import LOCK_FILE as DRIVER_LOCK
 from bridle.errors import DiskError, LockHeld
@@ -37,8 +38,7 @@ _LOG_ENDINGS = {
 }
 
 
-@dataclass(frozen=True)
-class OldItem:
+class OldItem(Struct, frozen=True):
     """An old log or run."""
 
     path: Path
@@ -49,8 +49,7 @@ class OldItem:
     """When a run was created; a log has no beginning."""
 
 
-@dataclass(frozen=True)
-class OldItems:
+class OldItems(Struct, frozen=True):
     """Everything that is old enough to be removed."""
 
     logs: tuple[OldItem, ...] = ()
@@ -64,8 +63,7 @@ class OldItems:
         return sum(item.size_bytes for item in (*self.logs, *self.runs))
 
 
-@dataclass(frozen=True)
-class Cleaned:
+class Cleaned(Struct, frozen=True):
     """What was removed, and what was not."""
 
     logs: int

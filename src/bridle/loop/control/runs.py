@@ -6,11 +6,12 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bridle.engine.drive.driver import LIMIT, UNUSABLE, DriveOptions, Driver, DriveResult
 from bridle.engine.drive.driver_lock import find_driver
@@ -79,8 +80,7 @@ _PAUSED = {
 _UNMERGED = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
 
 
-@dataclass(frozen=True)
-class RunEnd:
+class RunEnd(Struct, frozen=True):
     """The receipt of a run that a driver has left, and why it did."""
 
     receipt: Receipt
@@ -88,8 +88,7 @@ class RunEnd:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class RunRequest:
+class RunRequest(Struct, frozen=True):
     """A run that can be created."""
 
     repository: Path

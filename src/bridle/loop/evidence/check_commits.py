@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from bridle.errors import GitError
 from bridle.ground.json_fields import JsonFields
@@ -23,8 +24,7 @@ from bridle.workspace.commit import CommitInfo, read_commits
 from bridle.workspace.inert_git import inert_git
 
 
-@dataclass(frozen=True)
-class CommitFindings:
+class CommitFindings(Struct, frozen=True):
     """What is wrong with the commits of a run, and what is only missing."""
 
     compared: int = 0

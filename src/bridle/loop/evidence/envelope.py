@@ -6,16 +6,16 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from bridle.errors import UsageError
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 
 
-@dataclass(frozen=True)
-class Envelope:
+class Envelope(Struct, frozen=True):
     """A statement as it was signed, and its signature."""
 
     payload: bytes

@@ -7,8 +7,9 @@ agent can change, would run its program, or declare its key as known.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.errors import UsageError
 from bridle.workspace.git import Git
@@ -27,8 +28,7 @@ _SET_A_KEY = (
 )
 
 
-@dataclass(frozen=True)
-class GitKeys:
+class GitKeys(Struct, frozen=True):
     """The settings of git for signatures."""
 
     format: str

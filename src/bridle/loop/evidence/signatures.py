@@ -6,8 +6,9 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.errors import UsageError
 from bridle.ground.children.query import QueryResult, query
@@ -33,8 +34,7 @@ BAD = "bad"
 UNSIGNED = "unsigned"
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What a signature is worth."""
 
     state: str
@@ -44,8 +44,7 @@ class Verdict:
     details: str = ""
 
 
-@dataclass(frozen=True)
-class Signatures:
+class Signatures(Struct, frozen=True):
     """Signs and verifies in a controlled environment."""
 
     keys: GitKeys

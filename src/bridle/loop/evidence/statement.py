@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from bridle.errors import UsageError
 from bridle.ground.json_fields import JsonFields
@@ -58,8 +59,7 @@ def _task(task: TaskReceipt, trailers: Mapping[str, str]) -> dict[str, Any]:
     return {**document, "checks": checks, "iteration": trailers.get(ITERATION), "journal": trailers.get(JOURNAL)}
 
 
-@dataclass(frozen=True)
-class StatementFacts:
+class StatementFacts(Struct, frozen=True):
     """What a statement says that can be compared with commits and a journal."""
 
     run: str

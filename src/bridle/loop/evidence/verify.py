@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from bridle.errors import Error
 from bridle.journal.stores.file_store import FileStore
@@ -18,8 +19,7 @@ from bridle.workspace.commit import CommitInfo, read_commits
 from bridle.workspace.git import Git
 
 
-@dataclass(frozen=True)
-class VerifiedReceipt:
+class VerifiedReceipt(Struct, frozen=True):
     """A receipt and its signature."""
 
     file: str
@@ -39,8 +39,7 @@ class VerifiedReceipt:
         return f"the signature is {state}: {self.signature.details}"
 
 
-@dataclass
-class CommitReport:
+class CommitReport(Struct):
     """What is known about one commit."""
 
     commit: str
@@ -55,8 +54,7 @@ class CommitReport:
         return bool(self.proofs) and not self.faults
 
 
-@dataclass
-class Verification:
+class Verification(Struct):
     """What was verified, and what is wrong."""
 
     receipts: list[VerifiedReceipt] = field(default_factory=list)
@@ -128,8 +126,7 @@ async def verify_commits(
     return result
 
 
-@dataclass(frozen=True)
-class _Journal:
+class _Journal(Struct, frozen=True):
     """The journal of a run that is here."""
 
     heads: Sequence[str]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.errors import DiskError
 from bridle.ground import disk
@@ -15,8 +16,7 @@ _LIMIT_BYTES = 1024 * 1024
 Which = Callable[[str], str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A command that probably tests or sets up the repository."""
 
     command: str
@@ -26,8 +26,7 @@ class Candidate:
     """Whether its program is installed."""
 
 
-@dataclass(frozen=True, slots=True)
-class DetectedCommands:
+class DetectedCommands(Struct, frozen=True):
     """The detected commands, the likeliest first."""
 
     checks: tuple[Candidate, ...] = ()

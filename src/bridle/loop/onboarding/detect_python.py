@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.loop.onboarding.candidates import Candidate, DetectedCommands, Which, read_text
 
@@ -27,8 +28,7 @@ _CONFIGURATIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Environment:
+class _Environment(Struct, frozen=True):
     """How commands run, and how their environment is made."""
 
     prefix: str

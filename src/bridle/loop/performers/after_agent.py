@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bridle.errors import DiskError, GitError
 from bridle.loop.effect_results import FileReport
@@ -24,8 +26,7 @@ from bridle.workspace.snapshot import Snapshot
 SHOWN_FILES = 20
 
 
-@dataclass(frozen=True)
-class LeftByAgent:
+class LeftByAgent(Struct, frozen=True):
     """The working copy after an agent; what it changed in `.git` and in Bridle's folders is restored."""
 
     after: Snapshot | None = None

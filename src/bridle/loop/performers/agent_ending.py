@@ -7,8 +7,9 @@ and be where a program reports its failure: an agent may write about limits as m
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+
+from msgspec import Struct
 
 from bridle.ground import clock
 from bridle.loop import effect_results
@@ -62,8 +63,7 @@ _ENDED_BY: dict[Watchdog | None, str] = {
 _PAY = "Add credit, or log in to another account. Then run `bridle resume`."
 
 
-@dataclass(frozen=True)
-class AgentEnding:
+class AgentEnding(Struct, frozen=True):
     """How an agent ended; every ending but `ok` has a cause outside the task."""
 
     ending: str

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from bridle.loop import effects
 from bridle.loop.effect_results import Result, UserChanges
 from bridle.loop.effects import Arguments, CopyState
 
 
-@dataclass
-class Delivery:
+class Delivery(Struct):
     """Adds what was found to the first result, and to arguments that the process requested before."""
 
     changes: UserChanges | None = None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from bridle.ground import clock, ids
 from bridle.loop.effect_results import Clock
 
 
-@dataclass(frozen=True)
-class DriverTime:
+class DriverTime(Struct, frozen=True):
     """When a driver began, and how long earlier drivers ran."""
 
     earlier: Mapping[str, float] = field(default_factory=dict)

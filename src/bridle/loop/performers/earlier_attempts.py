@@ -6,9 +6,10 @@ It is read from their logs, so that every cost is counted once, whatever was kil
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from bridle.ground import ids
 from bridle.journal.format.entries import Effect
@@ -25,8 +26,7 @@ SUMMARY_TASK = "summarize"
 """The name of summaries in their logs."""
 
 
-@dataclass(frozen=True)
-class InterruptedEffect:
+class InterruptedEffect(Struct, frozen=True):
     """What the agents of one effect without a result have used so far."""
 
     task: str | None
@@ -36,8 +36,7 @@ class InterruptedEffect:
     """The same without the last agent if its end was not seen: it runs while its driver does."""
 
 
-@dataclass(frozen=True)
-class InterruptedWork:
+class InterruptedWork(Struct, frozen=True):
     """What the agents of all effects without a result have used so far."""
 
     effects: dict[str, InterruptedEffect] = field(default_factory=dict)

@@ -6,7 +6,7 @@ Arguments are decoded and results are encoded here, and nowhere else in the perf
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -124,7 +124,7 @@ class LoopPerformer:
         if args.kind not in known_files.GIVERS:
             known_files.take_over(context, args.kind)  # it may change files
         if isinstance(args, effects.CommitArgs | effects.MergeArgs):
-            context = replace(context, journal_head=_head_at_request(job))
+            context = msgspec.structs.replace(context, journal_head=_head_at_request(job))
         return await self.function(args, context)
 
     async def clear(self, job: Job) -> None:

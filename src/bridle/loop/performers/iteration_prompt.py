@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from bridle.loop.effect_results import PromptCut
 from bridle.loop.plan.model import Plan, Task
@@ -47,8 +47,7 @@ SCHEMA = {
 }
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(Struct, frozen=True):
     """One section of a prompt."""
 
     name: str
@@ -72,8 +71,7 @@ class Section:
         return "\n\n".join(part for part in (self.before, text, self.after) if part)
 
 
-@dataclass(frozen=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     """A prompt that is ready to be sent."""
 
     text: str
@@ -81,8 +79,7 @@ class Prompt:
     """The sections that were longer than their limit."""
 
 
-@dataclass(frozen=True)
-class PromptContent:
+class PromptContent(Struct, frozen=True):
     """What a prompt contains besides the task."""
 
     agents_file: str | None = None

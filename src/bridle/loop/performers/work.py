@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bridle.errors import AgentNotReady, UsageError
 from bridle.ground import clock, disk, ids, real_path
@@ -222,8 +224,7 @@ def limits_of(context: RunContext) -> Limits:
     )
 
 
-@dataclass(frozen=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     """The fields of an agent's structured output."""
 
     summary: str

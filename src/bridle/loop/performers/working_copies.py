@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bridle.ground.lock import FileLock
@@ -36,8 +36,7 @@ LOCK_SECONDS = 300.0
 _RUN_SETUP_THEMSELVES = frozenset({effects.PREPARE, effects.PREPARE_COPY, effects.MERGE})
 
 
-@dataclass(frozen=True)
-class Worktrees:
+class Worktrees(Struct, frozen=True):
     """The working copies of one run."""
 
     context: RunContext

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bridle.ground.suggest import close_names
 from bridle.loop.plan.markdown_lines import CODE_INDENT, Line, Place, box, heading, list_item
@@ -52,8 +53,7 @@ _WITH_MARK = {">": "in a quotation", "#": "in a heading", "<": "in a comment"}
 _NUMBERED = "in a numbered list; begin the line with it, or use `-`"
 
 
-@dataclass(frozen=True, slots=True)
-class Directive:
+class Directive(Struct, frozen=True):
     """One directive with its values: the one on its line, or those below."""
 
     name: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from bridle.errors import PlanError
 from bridle.ground.json_fields import JsonFields
@@ -96,23 +97,20 @@ Your answer had neither questions nor a plan. Answer with the structured output:
 one of them not empty."""
 
 
-@dataclass(frozen=True)
-class Questions:
+class Questions(Struct, frozen=True):
     """The agent's questions."""
 
     texts: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """A valid plan."""
 
     text: str
     plan: Plan
 
 
-@dataclass(frozen=True)
-class Unusable:
+class Unusable(Struct, frozen=True):
     """An invalid answer, and the prompt that asks for another."""
 
     problems: str

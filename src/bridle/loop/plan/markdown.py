@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 from bridle.loop.plan import directive_values, directives
 from bridle.loop.plan.dependencies import Titles, cycles, title_key
@@ -27,8 +28,7 @@ _UNDERLINE = re.compile(r" {0,3}(?:={2,}|-{2,})[ \t]*\Z")
 _MOST_SUGGESTIONS = 20
 
 
-@dataclass(slots=True)
-class _Draft:
+class _Draft(Struct):
     """A task while it is parsed."""
 
     title: str
@@ -92,8 +92,7 @@ def refuse_controls(text: str, problems: Problems) -> None:
             problems.add(number, f"remove {character}")
 
 
-@dataclass(slots=True)
-class _Head:
+class _Head(Struct):
     """The part above the first task."""
 
     title: str = ""

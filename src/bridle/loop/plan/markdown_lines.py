@@ -6,8 +6,9 @@ Text in a fence, a comment or the front matter is only text, whatever it looks l
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from bridle.loop.plan.problems import Problems
 
@@ -26,8 +27,7 @@ class Place(Enum):
     """In the front matter."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One line without its line ending."""
 
     number: int
@@ -51,8 +51,7 @@ class Line:
         return len(expanded) - len(expanded.lstrip(" "))
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(Struct, frozen=True):
     """A line that begins with `#`."""
 
     level: int
@@ -61,8 +60,7 @@ class Heading:
     """Whether its box is ticked, as in `## [x] Title`; None without a box."""
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(Struct, frozen=True):
     """A checklist line such as `- [ ] text`."""
 
     text: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from bridle.loop.plan.directives import Directive, take_directives
 from bridle.loop.plan.markdown_lines import Heading, Line, box, heading
@@ -12,8 +13,7 @@ from bridle.loop.plan.problems import Problems
 TASK_LEVEL = 2
 
 
-@dataclass(slots=True)
-class Section:
+class Section(Struct):
     """The lines under one heading, up to the next `# ` or `## `."""
 
     line: int = 0
@@ -26,8 +26,7 @@ class Section:
         return self.heading is not None and self.heading.level == TASK_LEVEL
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One item of a checklist."""
 
     line: int
@@ -35,8 +34,7 @@ class Entry:
     is_ticked: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     """The parsed lines of a section."""
 
     directives: list[Directive]

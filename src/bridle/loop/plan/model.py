@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from bridle.loop.json_record import decode, to_json
 
@@ -12,16 +13,14 @@ PRD = "prd"
 GOAL = "goal"
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One line of a task's checklist."""
 
     text: str
     is_ticked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """One unit of work."""
 
     title: str
@@ -43,8 +42,7 @@ class Task:
     """The id of a prd.json user story; empty otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """The whole plan, as it was when it was read."""
 
     title: str

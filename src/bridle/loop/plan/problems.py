@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from bridle.errors import PlanError
 
@@ -15,8 +16,7 @@ NO_CHECKS = "bridle.toml has no `checks`, so nothing can be verified"
 NO_SETTINGS_FILE = "there is no bridle.toml with `checks`, so nothing can be verified. Write one with: bridle init"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Problem:
+class Problem(Struct, frozen=True, order=True):
     """One problem and its line."""
 
     line: int
@@ -24,8 +24,7 @@ class Problem:
     message: str
 
 
-@dataclass(slots=True)
-class Problems:
+class Problems(Struct):
     """The problems and warnings of one file. They are raised only when all of it has been read."""
 
     source: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+
+from msgspec import Struct, field
 
 # Added to the moment of a reset, since the endpoint's clock and ours differ.
 AFTER_RESET_SECONDS = 10
@@ -24,8 +25,7 @@ def retry_at(limit_resets_at: str | None, now: datetime) -> datetime:
     return now + timedelta(seconds=SOONEST_RESET_SECONDS)
 
 
-@dataclass
-class AgentPool:
+class AgentPool(Struct):
     """The agents in the order in which the user listed them."""
 
     agents: Sequence[str]

@@ -11,7 +11,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bridle.loop import effects
 from bridle.loop.effect_results import CheckResult, CommitResult, MergeResult, PrepareCopyResult
@@ -22,8 +23,7 @@ from bridle.loop.process.task_state import TaskState, Verdict
 from bridle.loop.process.workers import Workers
 
 
-@dataclass(frozen=True)
-class Landed:
+class Landed(Struct, frozen=True):
     """The work is on the run's branch."""
 
     commit: str | None
@@ -32,8 +32,7 @@ class Landed:
     """The results of the checks on that commit; empty where they had run on the same tree before."""
 
 
-@dataclass(frozen=True)
-class Rejected:
+class Rejected(Struct, frozen=True):
     """The work conflicts with the run's branch, or its checks fail together with it."""
 
     reason: str

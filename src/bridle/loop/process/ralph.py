@@ -7,9 +7,10 @@ file or an environment: everything that touches the world is an effect, and the 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+
+from msgspec import Struct
 
 from bridle.loop import effect_results, effects
 from bridle.loop.effect_results import UserChanges, WorkResult
@@ -41,8 +42,7 @@ async def process(inputs: dict[str, Any], ctx: Any) -> dict[str, Any]:
     return (await Loop(inputs, ctx).run()).as_json()
 
 
-@dataclass(frozen=True)
-class Paused:
+class Paused(Struct, frozen=True):
     """Why nothing can start until the user acts."""
 
     why: str

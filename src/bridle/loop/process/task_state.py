@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from bridle.loop.effect_results import CheckResult, FileReport, PromptCut, SummarizeResult, WorkResult
 from bridle.loop.plan.model import Plan
@@ -34,8 +35,7 @@ ACCEPTED = VERIFIED | {Verdict.UNVERIFIED}
 FINAL = ACCEPTED | {Verdict.FAILED, Verdict.STUCK, Verdict.BLOCKED}
 
 
-@dataclass
-class Usage:
+class Usage(Struct):
     """The cost, tokens and time of work."""
 
     cost_usd: float = 0.0
@@ -81,8 +81,7 @@ class Usage:
         self.seconds += other.seconds
 
 
-@dataclass
-class TaskState:
+class TaskState(Struct):
     """The state of one task of the plan."""
 
     title: str
@@ -172,8 +171,7 @@ class TaskState:
         self.reported += [report for report in dict.fromkeys(reports) if report not in self.reported]
 
 
-@dataclass
-class RunState:
+class RunState(Struct):
     """The state of all tasks, in the order of the plan."""
 
     tasks: dict[str, TaskState]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bridle.loop.effect_results import CopyResult, MovedCopy
 from bridle.loop.effects import CopyState
@@ -13,8 +14,7 @@ from bridle.loop.process.receipt import WorkerCopy
 from bridle.loop.process.task_state import RunState, TaskState
 
 
-@dataclass
-class Worker:
+class Worker(Struct):
     """One working copy, and the task that is worked on in it."""
 
     number: int | None

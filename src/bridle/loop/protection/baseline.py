@@ -6,18 +6,20 @@ added to it.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
 import stat
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from bridle.errors import DiskError, InternalError, JournalBroken
 from bridle.ground import disk, ids
@@ -201,7 +203,7 @@ def _write(context: RunContext, recorded: Baseline) -> Baseline:
     data = json.dumps(_as_json(recorded)).encode("ascii")  # names that are not UTF-8 survive as escapes
     disk.make_private_folder(context.run_folder)
     disk.write_atomic(record_path(context), data)
-    return replace(recorded, digest=_digest(data))
+    return dataclasses.replace(recorded, digest=_digest(data))
 
 
 def read(context: RunContext, *, digest: str | None = None) -> Baseline:
@@ -230,7 +232,7 @@ def find(context: RunContext) -> Baseline | None:
     more = {*output_names.read(context.run_folder)}
     if context.repository is not None:
         more.update(read_note(context.folder).made)
-    return replace(recorded, untracked=tuple(sorted({*recorded.untracked, *more}))) if more else recorded
+    return dataclasses.replace(recorded, untracked=tuple(sorted({*recorded.untracked, *more}))) if more else recorded
 
 
 def find_protected(context: RunContext, names: list[str]) -> Protected:
@@ -363,7 +365,7 @@ def _as_json(recorded: Baseline) -> dict[str, Any]:
 
 @lru_cache(maxsize=2)  # every effect reads it, and it may name thousands of files
 def _parse(data: bytes) -> Baseline:
-    return replace(_from_json(json.loads(data)), digest=_digest(data))
+    return dataclasses.replace(_from_json(json.loads(data)), digest=_digest(data))
 
 
 def _from_json(value: Mapping[str, Any]) -> Baseline:

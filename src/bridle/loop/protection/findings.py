@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from bridle.loop.protection.protected_parts import THERE, Part, Protected
 
 
-@dataclass(frozen=True)
-class RepositoryFiles:
+class RepositoryFiles(Struct, frozen=True):
     """The files of a repository when the run began."""
 
     names: Collection[str]
@@ -24,8 +24,7 @@ class RepositoryFiles:
         return path == "" or any(name.startswith(f"{path}/") for name in self.names)
 
 
-@dataclass
-class Findings:
+class Findings(Struct):
     """Files, parts of files and forbidden names that were found."""
 
     files: dict[str, str] = field(default_factory=dict)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bridle.loop.protection import baseline
 from bridle.loop.protection.baseline import Baseline
@@ -19,8 +20,7 @@ _COMMITTED = "this is checked and committed with the next task"
 _LEFT_ALONE = "left alone, and in no commit, unless you `git add`"
 
 
-@dataclass(frozen=True)
-class FoundFiles:
+class FoundFiles(Struct, frozen=True):
     """Files that the user changed between two trees."""
 
     before: str
@@ -35,8 +35,7 @@ class FoundFiles:
     """Those of them that git tracked before."""
 
 
-@dataclass(frozen=True)
-class _Move:
+class _Move(Struct, frozen=True):
     """A file that the user renamed or copied."""
 
     old: str

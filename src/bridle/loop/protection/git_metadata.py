@@ -15,8 +15,10 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bridle.errors import DiskError
 from bridle.ground import disk
@@ -41,8 +43,7 @@ _PACKED_LIMIT_BYTES = 64 * 1024 * 1024
 _SAMPLE = ".sample"
 
 
-@dataclass(frozen=True)
-class GitMetadata:
+class GitMetadata(Struct, frozen=True):
     """The metadata at one moment."""
 
     folder: Path | None

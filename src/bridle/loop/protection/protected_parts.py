@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 MAKE = "make"
 NPM = "npm"
@@ -51,8 +51,7 @@ class Part(msgspec.Struct, frozen=True, array_like=True):
         return f"{self.path} ({', '.join(shown)})" if shown else self.path
 
 
-@dataclass(frozen=True)
-class Protected:
+class Protected(Struct, frozen=True):
     """Everything that is protected in a run."""
 
     files: Mapping[str, str] = field(default_factory=dict)
@@ -93,8 +92,7 @@ class Protected:
         return msgspec.convert(value, cls)
 
 
-@dataclass(frozen=True)
-class Restored:
+class Restored(Struct, frozen=True):
     """A file with its protected part restored."""
 
     text: str | None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.errors import DiskError
 from bridle.ground import disk
@@ -29,8 +30,7 @@ MAY_EDIT = "only a task whose `May edit:` names it may change it"
 OUR_FOLDERS = (".ralph", ".ralph/logs", ".ralph/logs/checks", ".ralph/logs/claude", ".ralph/state")
 
 
-@dataclass(frozen=True)
-class Repair:
+class Repair(Struct, frozen=True):
     """One file to restore or remove."""
 
     path: str
@@ -41,8 +41,7 @@ class Repair:
     data: bytes = b""
 
 
-@dataclass(frozen=True)
-class ExpectedFile:
+class ExpectedFile(Struct, frozen=True):
     """The required state of a file: from the baseline, or from a task that may edit it."""
 
     entry: Entry

@@ -9,7 +9,8 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 # Nested command lines such as `sh -c "bash -c '…'"`.
 _DEPTH = 3
@@ -20,8 +21,7 @@ _LINE_NUMBER = re.compile(r"(?::\d+)+\Z")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
-@dataclass(frozen=True)
-class Simple:
+class Simple(Struct, frozen=True):
     """One simple command: its arguments, and the folder it runs in, relative to the top."""
 
     words: tuple[str, ...]

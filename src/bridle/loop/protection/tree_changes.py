@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bridle.loop.working_copy.run_context import RunContext
 
@@ -15,8 +16,7 @@ FILE_BYTES = 1024 * 1024
 BATCH_BYTES = 4 * 1024 * 1024
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """One file that differs between two trees."""
 
     path: str

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.errors import UsageError
@@ -35,8 +35,7 @@ SHOWN = 5
 Undo = Callable[[], Awaitable[None]]
 
 
-@dataclass(frozen=True)
-class _Changes:
+class _Changes(Struct, frozen=True):
     head: str
     tree: str
     """All tracked files, as a commit would contain them."""
@@ -113,8 +112,7 @@ async def restore(context: RunContext) -> None:
         context.say("your uncommitted changes are in the files again")
 
 
-@dataclass(frozen=True)
-class _Wanted:
+class _Wanted(Struct, frozen=True):
     """The files and the index with the user's changes, on the commits of the run."""
 
     paths: list[str]

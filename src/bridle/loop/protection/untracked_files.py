@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bridle.ground import disk, ids
 from bridle.loop.effect_results import FileReport
@@ -31,8 +33,7 @@ VANISHED = "bridle-vanished.json"
 SHOWN = 20
 
 
-@dataclass(frozen=True)
-class LostFiles:
+class LostFiles(Struct, frozen=True):
     """Untracked files that an iteration deleted or changed."""
 
     before: Snapshot

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.ground.git_folder import without_repository_variables
@@ -24,8 +26,7 @@ def _ignore(_line: str) -> None:
     """Discard a line."""
 
 
-@dataclass(frozen=True)
-class RunContext:
+class RunContext(Struct, frozen=True):
     """One working copy and the run that works in it."""
 
     git: Git

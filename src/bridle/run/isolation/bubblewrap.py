@@ -11,9 +11,10 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.run.isolation.description import PRIVATE_FOLDERS, READ_ONLY_OF_GIT, Isolation, StateFolder
 
@@ -32,14 +33,12 @@ _ALWAYS = ("--cap-drop", "ALL", "--die-with-parent", "--new-session")
 _INSIDE_ROOT = ("--uid", "1000", "--gid", "1000")
 
 
-@dataclass(frozen=True, slots=True)
-class _Mount:
+class _Mount(Struct, frozen=True):
     path: Path
     options: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Struct, frozen=True):
     """Whether bubblewrap works on this machine."""
 
     program: str | None

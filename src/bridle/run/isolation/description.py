@@ -6,8 +6,9 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.ground import git_folder, home
 from bridle.run.isolation.sandbox_rules import SandboxRules
@@ -64,8 +65,7 @@ _STATE_OF_AGENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class StateFolder:
+class StateFolder(Struct, frozen=True):
     """A folder of an agent's state: only the visible entries are in it, and only the writable ones are kept."""
 
     path: Path
@@ -75,8 +75,7 @@ class StateFolder:
     writable_files: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Isolation:
+class Isolation(Struct, frozen=True):
     """What a program in the sandbox may see and change; everything else is read-only."""
 
     work: Path

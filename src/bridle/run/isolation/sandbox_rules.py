@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 AUTO = "auto"
 """The sandbox of this system, if it works."""
@@ -17,8 +17,7 @@ NETWORK_NONE = "none"
 NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxRules:
+class SandboxRules(Struct, frozen=True):
     """What the user allows and forbids beyond the defaults."""
 
     mode: str = AUTO
@@ -32,8 +31,7 @@ class SandboxRules:
     """More variables that they get; a final `*` matches any ending."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenSandbox:
+class ChosenSandbox(Struct, frozen=True):
     """The sandbox of agents and checks; without one, why there is none."""
 
     name: str = NONE

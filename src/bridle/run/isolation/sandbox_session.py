@@ -6,8 +6,9 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.errors import ProcessError
 from bridle.ground.children.spawn import Sandbox
@@ -22,8 +23,7 @@ _HAS_RUN = b'"exit-code"'
 _STATUS_LIMIT_BYTES = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Sandboxed:
+class Sandboxed(Struct, frozen=True):
     """A program as it is started: in a sandbox, or as it is where there is none."""
 
     argv: tuple[str, ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bridle.views.format_amounts import format_count
 from bridle.views.terminal.escape_controls import escape_controls
@@ -13,8 +14,7 @@ from bridle.wire.mask import Mask
 LONG_LINE = 600  # characters of one line of output: minified code and data are longer, prose is not
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DisplayOptions:
+class DisplayOptions(Struct, frozen=True, kw_only=True):
     """How a conversation is shown."""
 
     width: int = 100

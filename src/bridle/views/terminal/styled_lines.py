@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
+
+from msgspec import Struct
 
 MIN_WIDTH = 20  # below this a nested card would have no room for a word
 
 Segment: TypeAlias = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One line: pieces of text, each with the name of its style."""
 
     segments: tuple[Segment, ...] = ()

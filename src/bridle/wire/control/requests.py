@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from msgspec import Struct, field
@@ -12,8 +11,7 @@ from bridle.wire.events.events import ControlRequest
 from bridle.wire.events.loose_json import JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class Initialize:
+class Initialize(Struct, frozen=True):
     """The host opens the session."""
 
     system_prompt: str | None = None
@@ -23,36 +21,31 @@ class Initialize:
     """The names of the MCP servers that run inside the host."""
 
 
-@dataclass(frozen=True, slots=True)
-class Interrupt:
+class Interrupt(Struct, frozen=True):
     """The host interrupts the running turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class SetModel:
+class SetModel(Struct, frozen=True):
     """The host changes the model from the next request on; None for the default one."""
 
     model: object = None
     """As sent: the agent must refuse what is neither a text nor None."""
 
 
-@dataclass(frozen=True, slots=True)
-class SetPermissionMode:
+class SetPermissionMode(Struct, frozen=True):
     """The host changes the permission mode."""
 
     mode: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SetMaxThinkingTokens:
+class SetMaxThinkingTokens(Struct, frozen=True):
     """The host changes how many tokens the model may use for thinking; None for the default."""
 
     tokens: object = None
     """As sent: the agent must refuse what is neither an integer from 0 up nor None."""
 
 
-@dataclass(frozen=True, slots=True)
-class McpStatus:
+class McpStatus(Struct, frozen=True):
     """The host asks for the state of the MCP servers."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from msgspec import Struct
@@ -15,8 +14,7 @@ _SUFFIX = "ToolCall"
 _NAMES = {"shell": "Bash", "updateTodos": "TodoWrite", "ls": "LS"}  # where capitalising is not enough
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """A tool call; its result is empty until it is known."""
 
     name: str

@@ -7,11 +7,11 @@ An error counts unless more of the answer follows. Input tokens exclude the cach
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from bridle.wire.dialects import build_events
 from bridle.wire.dialects.dialect import DialectDecoder

@@ -7,7 +7,8 @@ No decoding of any kind belongs here.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 # The longest line seen from a real agent is a base64 screenshot of about 14 MB. The limit is four times that;
 # a longer line is more likely broken than useful, and keeping it would let an agent fill the memory.
@@ -18,8 +19,7 @@ _PADDING = b"\r\0"
 _needs_more = re.compile(rb"\0|\A\xef\xbb\xbf").search  # than a strip
 
 
-@dataclass(frozen=True, slots=True)
-class Oversize:
+class Oversize(Struct, frozen=True):
     """A line longer than the limit: its size only."""
 
     size_bytes: int

@@ -6,7 +6,8 @@ result and text fails, and so does one with a refused permission.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bridle.wire.events.events import STREAM_ENDED
 from bridle.wire.record.error_category import NO_DETAIL, Category, stream_error, truncate_error
@@ -25,8 +26,7 @@ STDERR_TAIL_BYTES = 64 * 1024
 _STDERR_LIMIT_CHARACTERS = 2000  # of stderr in a warning; the whole of it is in its own log
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """How the process ended."""
 
     exit_code: int | None = 0
@@ -48,8 +48,7 @@ class Ending:
         return self.not_found is None and not (self.exit_code is None and self.fault is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The verdict."""
 
     final_text: str
@@ -74,8 +73,7 @@ class Outcome:
         return self.run_error if self.policy is Policy.HARNESS else self.error is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """What counts as a failure."""
 
     policy: Policy = Policy.HARNESS
@@ -85,8 +83,7 @@ class Rules:
     denials_fail: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Problem:
+class _Problem(Struct, frozen=True):
     """An error and its category; the text is None if only a heuristic found it."""
 
     error: str | None = None

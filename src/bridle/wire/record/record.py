@@ -6,10 +6,11 @@ The verdict on these facts is in outcome.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from bridle.wire.events.decode_tolerant import convert
 from bridle.wire.events.events import Usage
@@ -21,8 +22,7 @@ from bridle.wire.record.kept_text import Chunk, KeptText
 MAIN = None  # the thread of the agent itself; a sub-agent's thread is the id of the tool call that started it
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """A running count of tokens."""
 
     input_tokens: int = 0
@@ -43,13 +43,12 @@ class Tally:
 
     def drop_implausible(self) -> Tally:
         """Set implausible and negative sums to 0; return the tally itself."""
-        for count in fields(self):
-            setattr(self, count.name, max(plausible(getattr(self, count.name)) or 0, 0))
+        for name in self.__struct_fields__:
+            setattr(self, name, max(plausible(getattr(self, name)) or 0, 0))
         return self
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(Struct):
     """The last message of the main agent: text, stop reason, whether it asked the user."""
 
     message_id: str | None = None
@@ -70,8 +69,7 @@ class Answer:
         return self.asked or self.text.strip()
 
 
-@dataclass(slots=True)
-class Failure:
+class Failure(Struct):
     """The error of a failed turn."""
 
     text: str | None = None
@@ -82,8 +80,7 @@ class Failure:
     """Whether the result says `is_error: true`; else only its subtype is an error."""
 
 
-@dataclass(slots=True)
-class Record:
+class Record(Struct):
     """The facts of one agent run; only a Recorder writes them."""
 
     session_id: str | None = None

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from bridle.wire.mask import Mask
 
 ELLIPSIS = "…"
 
 
-@dataclass(frozen=True, slots=True)
-class Clipped:
+class Clipped(Struct, frozen=True):
     """The beginning of a text, and the size of the rest."""
 
     text: str = ""

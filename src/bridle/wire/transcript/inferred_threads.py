@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bridle.wire.events.blocks import Text, Thinking, ToolResult, ToolUse
@@ -24,8 +24,7 @@ _WORD = re.compile(r"\w{3,}")
 _READ_CHARACTERS = 4000
 
 
-@dataclass(slots=True)
-class _SubAgent:
+class _SubAgent(Struct):
     """A sub-agent that has not reported yet."""
 
     parent: str | None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from msgspec import Struct
 
 from bridle.wire.events.decode_tolerant import struct_decoder
@@ -50,8 +48,7 @@ class StreamData(Struct, frozen=True):
 _decode = struct_decoder(StreamData)
 
 
-@dataclass(slots=True)
-class _Live:
+class _Live(Struct):
     """An item that still grows, or whose finished block has not arrived."""
 
     item_id: int
@@ -60,8 +57,7 @@ class _Live:
     stopped: bool = False
 
 
-@dataclass(slots=True)
-class PartialCall:
+class PartialCall(Struct):
     """A tool call whose input arrives in pieces."""
 
     thread: str | None

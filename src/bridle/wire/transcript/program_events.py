@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from bridle.wire.events import system
 from bridle.wire.events.events import (
@@ -37,8 +38,7 @@ from bridle.wire.transcript.items import Failure, Notice, NoticeKind, Speaker, S
 from bridle.wire.transcript.tool_calls import ToolCallItems
 
 
-@dataclass(slots=True)
-class _Unreadable:
+class _Unreadable(Struct):
     """The last sequence of lines that are not events: its item, and the length of its whole text."""
 
     kind: type[TextItem | Failure]

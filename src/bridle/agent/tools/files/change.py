@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.agent.tools.contract.shown_output import format_size as human_size
 from bridle.agent.tools.contract.tool import ToolResult, failed_result, rejected_call
@@ -25,8 +26,7 @@ MODIFIED = (
 )
 
 
-@dataclass(frozen=True)
-class CurrentFile:
+class CurrentFile(Struct, frozen=True):
     """The current state of a file that is about to be changed."""
 
     data: bytes

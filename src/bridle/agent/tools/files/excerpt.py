@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from bridle.agent.tools.files.known_files import View, file_digest
 from bridle.agent.tools.files.save import Cancelled
@@ -39,8 +40,7 @@ class NotRegularFile(Exception):
     """The path is a pipe, a socket or a device."""
 
 
-@dataclass(frozen=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """Some lines of a file."""
 
     lines: list[str]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 # Enough to recognize a binary file.
 SAMPLE_BYTES = 8192
@@ -14,8 +15,7 @@ _ESCAPED = re.compile("[\udc80-\udcff]")
 _TEXT_CONTROLS = frozenset(b"\t\n\v\f\r\x1b\b")
 
 
-@dataclass(frozen=True)
-class TextFile:
+class TextFile(Struct, frozen=True):
     """The text of a file with its original line endings."""
 
     raw: str

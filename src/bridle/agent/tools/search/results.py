@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bridle.agent.tools.contract.tool import ToolResult
 from bridle.agent.tools.search.glob import relative_path
@@ -23,8 +24,7 @@ _START = b"./"
 IsHidden = Callable[[str], bool]
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(Struct, frozen=True):
     """The requested part of a result."""
 
     limit: int | None

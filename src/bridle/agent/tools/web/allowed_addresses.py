@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address, ip_network
 from urllib.parse import quote, urlsplit
+
+from msgspec import Struct
 
 PRIVATE_HOSTS_VARIABLE = "BRIDLE_WEB_PRIVATE_HOSTS"
 # Browsers and proxies accept this length; a longer URL carries data.
@@ -26,8 +27,7 @@ class FetchError(Exception):
     """The page was not fetched; the message is for the model."""
 
 
-@dataclass(frozen=True)
-class WebAddress:
+class WebAddress(Struct, frozen=True):
     """A parsed URL."""
 
     scheme: str

@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from ssl import SSLContext
 from urllib.parse import urljoin
 
 import h11
+from msgspec import Struct
 
 from bridle.agent.model.http import tls_trust
 from bridle.agent.model.http.address import Address
@@ -41,8 +41,7 @@ _MOVED = frozenset({301, 302, 303, 307, 308})
 _HEADERS = {"accept": "text/markdown, text/html, */*", "accept-encoding": "gzip", "user-agent": "bridle-agent"}
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(Struct, frozen=True):
     """A fetched page."""
 
     status: int

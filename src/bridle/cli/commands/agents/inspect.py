@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 import click
+from msgspec.structs import replace
 
 from bridle.errors import DiskError, UsageError
 from bridle.run.log_meta import LogMeta, read_meta, read_stderr_end

@@ -6,11 +6,11 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from bridle.cli.user_interface import terminal
 from bridle.cli.user_interface.agent_ending import agent_of, ending_of, is_over
@@ -79,8 +79,7 @@ def command(
             _show_log(log, options, follow=follow, is_first=index == 0)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Options:
+class _Options(Struct, frozen=True, kw_only=True):
     """The options of the command line."""
 
     full: bool

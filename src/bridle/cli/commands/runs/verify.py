@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import asdict, replace
 
 from bridle.cli.exit_codes import FAILED, SUCCESS
 from bridle.cli.user_interface.options import json_option, runs_dir_option

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bridle.loop.protection.formats import named_blocks
 from bridle.loop.protection.formats.named_blocks import Block
@@ -33,8 +34,7 @@ _USE = re.compile(r"\$(?:[({](?:call[ \t]+)?([A-Za-z0-9_.%-]+)|([A-Za-z0-9_]))")
 _EXPANSIONS = 8
 
 
-@dataclass(frozen=True)
-class Goal:
+class Goal(Struct, frozen=True):
     """The names, recipes and includes that goals use."""
 
     names: tuple[str, ...]
@@ -125,15 +125,13 @@ def read(text: str) -> list[Block]:
     return blocks
 
 
-@dataclass(frozen=True)
-class _Value:
+class _Value(Struct, frozen=True):
     conditions: tuple[str, ...]
     operator: str
     value: str
 
 
-@dataclass(frozen=True)
-class _Rule:
+class _Rule(Struct, frozen=True):
     conditions: tuple[str, ...]
     operator: str
     prerequisites: tuple[str, ...]

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bridle.loop.protection.suites.suite import Case, Suite
 
 
-@dataclass(frozen=True)
-class _Syntax:
+class _Syntax(Struct, frozen=True):
     """How a language writes tests."""
 
     start: re.Pattern[str]

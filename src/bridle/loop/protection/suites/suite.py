@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True):
     """One test."""
 
     assertions: int
@@ -14,8 +13,7 @@ class Case:
     is_empty: bool = False
 
 
-@dataclass(frozen=True)
-class Suite:
+class Suite(Struct, frozen=True):
     """The tests of one file."""
 
     by_name: dict[str, Case]
