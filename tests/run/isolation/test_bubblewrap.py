@@ -17,7 +17,7 @@ from bridle.ground.children.child_process import Child, Spawn, StopTimeouts
 from bridle.ground.children.spawn import Sandbox
 from bridle.ground.descendants import census
 from bridle.ground.ids import new_token
-from bridle.run.isolation import bubblewrap
+from bridle.run.isolation import bubblewrap, description
 from bridle.run.isolation.description import Isolation, describe
 from bridle.run.isolation.sandbox_rules import SandboxRules
 from bridle.run.isolation.sandbox_session import check_started, open_sandbox
@@ -204,6 +204,21 @@ def test_an_agent_that_is_installed_in_a_hidden_folder_starts(tmp_path: Path) ->
     assert run(visible, str(program)).stdout == b"works\n"
     on_path = describe(isolation.work, {**environment, "PATH": str(program.parent)})
     assert run(on_path, str(program)).stdout == b"works\n"
+
+
+def test_bridle_that_is_installed_from_a_checkout_in_a_hidden_folder_is_visible(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`bridle-agent` imports it."""
+    package = tmp_path / "checkout" / "src" / "bridle"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("VALUE = 1\n")
+    isolation = isolation_of(tmp_path)
+    assert run(isolation, f"cat {package}/__init__.py").exit_code == 1
+    monkeypatch.setattr(description, "PACKAGES", str(package.parent))
+    visible = describe(isolation.work, {"HOME": str(tmp_path / "home")})
+    assert run(visible, f"cat {package}/__init__.py").stdout == b"VALUE = 1\n"
+    assert run(visible, f"touch {package}/made").exit_code == 1
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,9 @@ VISIBLE_OF_CLAUDE = (
     *("rules", "output-styles", "statsig"),
 )
 
+# The folder of the package `bridle`, which may be that of a checkout.
+PACKAGES = str(Path(__file__).parents[3])
+
 # Folders whose content a sandboxed program does not see: temporary files, sockets, the homes of other users.
 PRIVATE_FOLDERS = ("/tmp", "/var/tmp", "/run", "/home")  # noqa: S108  # they are replaced by private ones
 
@@ -158,6 +161,7 @@ def _program_folders(environment: Mapping[str, str], program: str | None) -> Ite
         *(folder for folder in environment.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)),
         *(os.path.dirname(path) for path in named),
         *(sys.prefix, sys.base_prefix),
+        PACKAGES,
     ]
     for folder in dict.fromkeys(os.path.realpath(folder) for folder in folders):
         parent = os.path.dirname(folder)
