@@ -124,7 +124,7 @@ def test_the_users_checkout_of_another_branch_is_undone_or_refused(here: Reposit
     commit(here)
     here.git("checkout", "-q", "main")
     here.write({"a.txt": "mine\n"})
-    with pytest.raises(UsageError, match="uncommitted changes prevent"):
+    with pytest.raises(UsageError, match=r"uncommitted changes \(a.txt\) prevent"):
         asyncio.run(branch.return_to_branch(here.context))
     assert here.read("a.txt") == "mine\n"
     here.git("checkout", "-q", "-f", "main")
