@@ -98,6 +98,10 @@ def test_a_clone_with_only_the_receipt_verifies_and_an_amended_commit_does_not(c
     run("git", "-c", "user.name=A", "-c", "user.email=a@localhost", "commit", "-qa", "--amend", "--no-edit")
     [fault] = faults(clone.verify())
     assert "does not name it: it was amended" in fault
+    run("git", "-c", "user.name=A", "-c", "user.email=a@localhost", "commit", "-q", "--amend", "-m", "no trailers")
+    without = clone.verify()
+    assert without["not_in_head"] == [document["commits"][-1]["commit"]]
+    assert document["not_in_head"] == []
     assert here.folder.is_dir()
 
 

@@ -63,6 +63,8 @@ class Verification(Struct):
     """Commits that no run has made."""
     faults: list[str] = field(default_factory=list)
     """What is wrong with no single commit."""
+    not_in_head: list[str] = field(default_factory=list)
+    """Commits of a receipt that git has, and HEAD does not contain: of another branch, or amended since."""
 
     @property
     def is_good(self) -> bool:
@@ -97,9 +99,17 @@ async def verify_receipt(git: Git, receipt: VerifiedReceipt, runs: Path) -> Veri
     listed = await read_commits(git, *words) if await git.head() is not None else []
     others = [info for info in listed if info.trailers.get(RUN) == facts.run and info.commit not in facts.commits]
     result.commits += [_compare(info, [receipt], journal) for info in others]
+    result.not_in_head = await _not_in_head(git, list(found))
     if not result.commits:
         result.faults.append(f"{receipt.file}: it names no commit")
     return result
+
+
+async def _not_in_head(git: Git, commits: Sequence[str]) -> list[str]:
+    if not commits or await git.head() is None:
+        return list(commits)
+    listed = (await git.text("rev-list", *commits, "^HEAD", "--")).split()
+    return [commit for commit in commits if commit in listed]
 
 
 async def verify_commits(

@@ -15,7 +15,8 @@ from bridle.cli.user_interface.terminal import print_document, say, show
 from bridle.errors import GitError, UsageError
 
 if TYPE_CHECKING:
-    from bridle.loop.evidence.verify import Verification, VerifiedReceipt
+    from bridle.loop.evidence.signatures import Verdict
+    from bridle.loop.evidence.verify import Verification
 
 
 @click.command("verify", short_help="Verify the receipts of commits: signature, trailers, journal.")
@@ -92,7 +93,8 @@ def _print(result: Verification) -> None:
     from bridle.views.format_amounts import format_count
 
     for receipt in result.receipts:
-        show(f"{receipt.file}: receipt of run {receipt.facts.run}; {_describe_signature(receipt)}")
+        signature = f"; {_describe_signature(receipt.signature)}" if receipt.fault is None else ""
+        show(f"{receipt.file}: receipt of run {receipt.facts.run}{signature}")
     for fault in result.faults:
         show(f"wrong: {fault}")
     for report in result.commits:
@@ -102,15 +104,14 @@ def _print(result: Verification) -> None:
             show(f"proved: commit {report.commit} {report.task or ''} ({', '.join(report.proofs)})")
         elif not report.faults:
             show(f"not proved: commit {report.commit} {report.task or ''}")
+    for commit in result.not_in_head:
+        show(f"not in HEAD: commit {commit}: it is on another branch, or was amended since")
     others = f"; {format_count(result.others, 'other commit')} not by a run" if result.others else ""
     count = format_count(len(result.commits), "commit")
     show(f"{'verified' if result.is_good else 'not verified'}: {count} of runs{others}")
 
 
-def _describe_signature(receipt: VerifiedReceipt) -> str:
-    signature = receipt.signature
-    if receipt.fault is not None:
-        return receipt.fault
+def _describe_signature(signature: Verdict) -> str:
     trust = f", trust: {signature.details}" if signature.details else ""
     return f"signed by {signature.signer} ({signature.key}{trust})"
 
@@ -124,5 +125,6 @@ def _document(result: Verification) -> dict[str, object]:
         ],
         "commits": [asdict(report) for report in result.commits],
         "others": result.others,
+        "not_in_head": result.not_in_head,
         "wrong": result.faults,
     }
