@@ -284,3 +284,21 @@ def test_two_looks_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
         return await asyncio.gather(*(snapshot.tree_of_all(repo, as_committed=True) for _ in range(4)))
 
     assert set(asyncio.run(both())) == {fresh(repo)}
+
+
+@pytest.mark.parametrize("has_more_flags", [False, True])
+def test_names_with_an_ending_are_those_that_git_lists(tmp_path: Path, has_more_flags: bool) -> None:
+    git(tmp_path, "init", "-q")
+    names = ["a.py", "a.pyc", "b/c.py", "b/é.py", "b/.py.txt", "x" * 200 + "/" + "y" * 200 + ".py", "\n.py"]
+    names += [f"{'n' * number}.py" for number in range(1, 250)]
+    for name in names:
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    git(tmp_path, "add", "-A", *(["--intent-to-add"] if has_more_flags else []))
+    for some in (names, [name for name in names if len(name) < 256]):
+        if len(some) < len(names):
+            git(tmp_path, "rm", "-q", "--cached", "-r", "x" * 200)
+        found = index_file.names_with_ending(tmp_path / ".git/index", 40, ".py")
+        assert found == {name for name in some if name.endswith(".py")}
+    assert index_file.names_with_ending(tmp_path / "missing", 40, ".py") == frozenset()

@@ -11,7 +11,7 @@ import asyncio
 import os
 import re
 import weakref
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -315,10 +315,11 @@ def may_track(git: Git, name: str) -> bool:
     return any(index.may_have(name) for index in git.files_indexes.values())
 
 
-def file_names(git: Git) -> Iterator[str]:
-    """Yield the names of the files that the last look found."""
-    for index in list(git.files_indexes.values())[:1]:
-        yield from index_file.file_names(Path(index.variables["GIT_INDEX_FILE"]), index.id_length)
+def names_with_ending(git: Git, ending: str) -> frozenset[str]:
+    """Return the names of the files that the last look found and that end so."""
+    for index in git.files_indexes.values():
+        return index_file.names_with_ending(Path(index.variables["GIT_INDEX_FILE"]), index.id_length, ending)
+    return frozenset()
 
 
 async def accept_real_index(git: Git, tree: str) -> None:

@@ -99,13 +99,27 @@ def entries(data: bytes, id_length: int) -> Iterator[Entry]:
         at += (end - at) // 8 * 8 + 8
 
 
-def file_names(path: Path, id_length: int) -> Iterator[str]:
-    """Yield the names of the files and links in an index; none if the index is gone."""
+def names_with_ending(path: Path, id_length: int, ending: str) -> frozenset[str]:
+    """Return the names of the files and links in an index that end so; none if the index is gone."""
     try:
         data = path.read_bytes()
     except OSError:
-        return
-    yield from (os.fsdecode(entry.name) for entry in entries(data, id_length))
+        return frozenset()
+    wanted, names = os.fsencode(ending) + b"\0", set()
+    at = data.find(wanted, _HEADER_BYTES)
+    while at >= 0:
+        # Before a name of less than 256 bytes are a zero byte and its length.
+        end = at + len(wanted) - 1
+        start = data.rfind(b"\0", _HEADER_BYTES, end) + 2
+        if data[start - 1] != end - start:
+            return frozenset(
+                os.fsdecode(entry.name)
+                for entry in entries(data, id_length)
+                if entry.name.endswith(os.fsencode(ending))
+            )
+        names.add(os.fsdecode(data[start:end]))
+        at = data.find(wanted, end)
+    return frozenset(names)
 
 
 def differing(listed: Iterable[Entry], folder: Path) -> list[Entry]:

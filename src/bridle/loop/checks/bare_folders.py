@@ -48,17 +48,20 @@ def _find(top: Path, ignored: Collection[str]) -> list[str]:
             _add_with_parents(stored, folder)  # a nested repository
             continue
         for entry in entries:
+            is_file = entry.is_file(follow_symlinks=False) or entry.is_symlink()
+            if is_file and folder in stored:
+                continue  # most files of a large tree
             name = f"{folder}{entry.name}"
             if is_made_by_tool(name) or name == ".git":
                 continue
-            if entry.is_dir(follow_symlinks=False):
-                if f"{name}/" not in ignored:
-                    seen.append(f"{name}/")
-                    waiting.append(f"{name}/")
-            elif not entry.is_symlink() and not entry.is_file(follow_symlinks=False):
+            if is_file:
+                if name not in ignored:
+                    _add_with_parents(stored, folder)
+            elif not entry.is_dir(follow_symlinks=False):
                 special.append(name)
-            elif name not in ignored and folder not in stored:
-                _add_with_parents(stored, folder)
+            elif f"{name}/" not in ignored:
+                seen.append(f"{name}/")
+                waiting.append(f"{name}/")
     return [*(folder for folder in seen if folder not in stored), *special]
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import files_index
 
-_FOLDER = "__pycache__"
+_FOLDER, _ENDING = "__pycache__", ".pyc"
 # Of a ULID, whose first ten are the milliseconds.
 _DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 # How far the clock of a file system may differ from ours.
@@ -21,16 +21,17 @@ _DIFFERENCE_SECONDS = 2.0
 
 def remove_new(context: RunContext) -> None:
     """Remove the compiled files beside the sources that the last look found, if they were written during the run."""
-    names = frozenset(files_index.file_names(context.git))
+    sources = files_index.names_with_ending(context.git, ".py")
+    compiled = files_index.names_with_ending(context.git, _ENDING) if sources else frozenset()
     since = _started(context.run) - _DIFFERENCE_SECONDS
-    for folder in sorted({os.path.dirname(name) for name in names if name.endswith(".py")}):
+    for folder in sorted({os.path.dirname(name) for name in sources}):
         cache = context.folder / folder / _FOLDER
         try:
-            entries = list(os.scandir(cache))
+            entries = [entry for entry in os.scandir(cache) if entry.name.endswith(_ENDING)]
         except OSError:
             continue  # the usual case: there is none
         for entry in entries:
-            if os.path.join(folder, _FOLDER, entry.name) not in names:
+            if os.path.join(folder, _FOLDER, entry.name) not in compiled:
                 with suppress(OSError):
                     if entry.is_symlink() or (entry.is_file() and entry.stat().st_ctime >= since):
                         os.unlink(entry.path)
