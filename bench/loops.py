@@ -278,11 +278,10 @@ def ours(*, guarded: bool) -> Loop:
     def plan(tasks: list[str]) -> dict[str, str]:
         checks = "Checks:\n- `true`\n\n" if guarded else ""
         body = "".join(f"## {title}\n\nDo it.\n\n" for title in tasks)
-        limits = f"max_iterations = {len(tasks) + 1}\nsummarize_every = {len(tasks) + 1}\n"
-        return {"PLAN.md": f"# Plan\n\n{checks}{body}", "bridle.toml": limits}
+        return {"PLAN.md": f"# Plan\n\n{checks}{body}", "bridle.toml": f"summarize_every = {len(tasks) + 1}\n"}
 
     program = str(Path(sys.executable).parent / "bridle")
-    return Loop("bridle", (program, "run", "PLAN.md"), plan, writes=guarded)
+    return Loop("bridle", (program, "run", "PLAN.md", "--max-iterations", "1000"), plan, writes=guarded)
 
 
 def peers() -> tuple[list[Loop], list[str]]:
