@@ -317,9 +317,8 @@ def may_track(git: Git, name: str) -> bool:
 
 def names_with_ending(git: Git, ending: str) -> frozenset[str]:
     """Return the names of the files that the last look found and that end so."""
-    for index in git.files_indexes.values():
-        return index_file.names_with_ending(Path(index.variables["GIT_INDEX_FILE"]), index.id_length, ending)
-    return frozenset()
+    indexes = [(Path(index.variables["GIT_INDEX_FILE"]), index.id_length) for index in git.files_indexes.values()]
+    return index_file.names_with_ending(*indexes[0], ending) if indexes else frozenset()
 
 
 async def accept_real_index(git: Git, tree: str) -> None:

@@ -18,7 +18,7 @@ Say = Callable[[str], None]
 
 
 def sandbox_for(folder: Path, flag: str | None, say: Say) -> ChosenSandbox:
-    """Choose the sandbox of a command outside of the loop; say where there is none.
+    """Choose the sandbox of a command outside of the loop; print why none is used.
 
     Raises UsageError where the named one cannot be used. The runner announces one that is in force.
     """

@@ -9,16 +9,16 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
-from bridle.ground import disk
+from bridle.loop.checks import recorded_names
 from bridle.loop.protection.newly_ignored import is_made_by_tool
 from bridle.loop.working_copy.run_context import RunContext
+
+KIND = "folders"
 
 
 def record(context: RunContext, ignored: Collection[str], *, since: float = 0.0) -> None:
     """Record those that were changed since that time as the user's."""
-    found = [name for name in _find(context.folder, ignored) if _ctime(context.folder, name) >= since]
-    disk.make_private_folder(context.run_folder)
-    disk.write_json_atomic(_path(context), sorted({*_read(context), *found}))
+    recorded_names.add(context, KIND, _find(context.folder, ignored), since=since)
 
 
 def find_new(context: RunContext, ignored: Collection[str]) -> list[str]:
@@ -26,7 +26,7 @@ def find_new(context: RunContext, ignored: Collection[str]) -> list[str]:
 
     `ignored` are the ignored files and folders.
     """
-    new = frozenset(_find(context.folder, ignored)) - _read(context)
+    new = frozenset(_find(context.folder, ignored)) - (recorded_names.read(context, KIND) or frozenset())
     return sorted(
         name
         for name in new
@@ -82,20 +82,3 @@ def _entries(top: Path, folder: str) -> list[os.DirEntry[str]]:
             return list(entries)
     except OSError:
         return []  # gone, or not readable
-
-
-def _ctime(top: Path, name: str) -> float:
-    try:
-        return os.lstat(top / name).st_ctime
-    except OSError:
-        return 0.0
-
-
-def _path(context: RunContext) -> Path:
-    worker = "" if context.worker is None else f"-{context.worker}"
-    return context.run_folder / f"bridle-folders{worker}.json"
-
-
-def _read(context: RunContext) -> frozenset[str]:
-    names = disk.read_json(_path(context))
-    return frozenset(names) if isinstance(names, list) else frozenset()

@@ -29,7 +29,7 @@ def remove_new(context: RunContext) -> None:
         try:
             entries = [entry for entry in os.scandir(cache) if entry.name.endswith(_ENDING)]
         except OSError:
-            continue  # the usual case: there is none
+            continue  # most folders have no such folder
         for entry in entries:
             if os.path.join(folder, _FOLDER, entry.name) not in compiled:
                 with suppress(OSError):

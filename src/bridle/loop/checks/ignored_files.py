@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
-from bridle.ground import disk
+from bridle.loop.checks import recorded_names
 from bridle.loop.protection import baseline
 from bridle.loop.protection.newly_ignored import hidden_since, is_generated, is_installed, is_made_by_tool
 from bridle.loop.working_copy.run_context import RunContext
@@ -21,6 +21,7 @@ from bridle.workspace.own_output import output_files
 FOLDER_LIMIT = 1_000
 # Written manually, or copied by a setup: a check may need it.
 SETTINGS = ".env"
+KIND = "ignored"
 
 
 async def list_ignored(context: RunContext) -> list[str]:
@@ -34,9 +35,7 @@ def record(context: RunContext, listed: Iterable[str], *, since: float = 0.0) ->
     names = [name for name in listed if not is_made_by_tool(name)]
     output = [name for name in names if _is_output(name)]
     files = _files(context.folder, (name for name in names if name not in output), _is_output)
-    found = [name for name in (*output, *files) if _ctime(context.folder, name) >= since]
-    disk.make_private_folder(context.run_folder)
-    disk.write_json_atomic(_path(context), sorted({*(_read(context) or ()), *found}))
+    recorded_names.add(context, KIND, (*output, *files), since=since)
 
 
 def of_user(context: RunContext) -> frozenset[str]:
@@ -107,23 +106,9 @@ def _walk(folder: Path, name: str, is_left: Callable[[str], bool]) -> Iterator[s
             return
 
 
-def _ctime(folder: Path, name: str) -> float:
-    """Return when a file was last written, created or renamed; 0 if it does not exist."""
-    try:
-        return os.lstat(folder / name).st_ctime
-    except OSError:
-        return 0.0
-
-
-def _path(context: RunContext) -> Path:
-    worker = "" if context.worker is None else f"-{context.worker}"
-    return context.run_folder / f"bridle-ignored{worker}.json"
-
-
 def _read(context: RunContext) -> frozenset[str] | None:
     """Return the recorded files; None in runs of earlier versions, which have no record."""
-    own = disk.read_json(_path(context))
-    if context.worker is not None and not isinstance(own, list):
-        has_record = _path(context).with_name("bridle-ignored.json").exists()
-        return frozenset() if has_record else None  # a fresh worktree without a setup has no ignored files
-    return frozenset(own) if isinstance(own, list) else None
+    own = recorded_names.read(context, KIND)
+    if own is None and context.worker is not None and recorded_names.is_recorded_by_run(context, KIND):
+        return frozenset()  # a fresh worktree without a setup has no ignored files
+    return own

@@ -17,7 +17,7 @@ from bridle.loop.run_inputs import RunInputs
 from bridle.workspace.commit import CommitInfo
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
-PREDICATE_TYPE = "https://pypi.org/project/bridle-cli/receipt/v1"
+PREDICATE_TYPE = "urn:bridle:receipt:v1"
 
 # The receipt's commands and states of the moment, which prove nothing.
 _OMITTED = ("resume", "undo", "merge", "review", "worktree", "waiting", "at_work", "stopped", "put_aside", "tasks")

@@ -32,7 +32,7 @@ def choose_sandbox(rules: SandboxRules, environment: Mapping[str, str]) -> Chose
         return ChosenSandbox(reason=failure, rules=rules)
     raise UsageError(
         f"the sandbox {name} cannot be used: {failure}",
-        remedy=f"{REMEDIES[name]} Or use --sandbox auto: then agents run without a sandbox where there is none.",
+        remedy=f"{REMEDIES[name]} Or use --sandbox auto: then agents run without a sandbox if none works.",
     )
 
 

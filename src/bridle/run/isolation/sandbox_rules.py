@@ -32,7 +32,7 @@ class SandboxRules(Struct, frozen=True):
 
 
 class ChosenSandbox(Struct, frozen=True):
-    """The sandbox of agents and checks; without one, why there is none."""
+    """The sandbox of agents and checks, or the reason why they run without one."""
 
     name: str = NONE
     program: str | None = None

@@ -24,7 +24,7 @@ _STATUS_LIMIT_BYTES = 64 * 1024
 
 
 class Sandboxed(Struct, frozen=True):
-    """A program as it is started: in a sandbox, or as it is where there is none."""
+    """A program as it is started: in a sandbox, or without one."""
 
     argv: tuple[str, ...]
     environment: Mapping[str, str]
