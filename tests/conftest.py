@@ -115,6 +115,24 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             path = nodeid.partition("::")[0]
             return path if _is_grouped(path) else nodeid
 
+        def schedule(self) -> None:
+            """Give a worker that replaces another two tests at once: it starts none before it knows the next."""
+            super().schedule()
+            super().schedule()
+
+        def remove_node(self, node: Any) -> str | None:
+            """Name the test during which a worker ended, and do not start it again: it would end the next one too."""
+            work = {
+                scope: {nodeid: False for nodeid, completed in unit.items() if not completed}
+                for scope, unit in self.assigned_work[node].items()
+            }
+            first = next((unit for unit in work.values() if unit), {})
+            crashed = next(iter(first), None)
+            first.pop(crashed, None)
+            self.assigned_work[node] = {scope: unit for scope, unit in work.items() if unit}
+            super().remove_node(node)
+            return crashed
+
     return ByFile(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
