@@ -19,7 +19,7 @@ from bridle.run.request import Request
 from bridle.run.runner import run
 from bridle.run.sessions import session_file
 from tests.run.fixtures.agent_runs import logs_of, run_agent
-from tests.run.fixtures.fake_agent import Script, init, result, says, successful_turn
+from tests.run.fixtures.fake_agent import HANG_SECONDS, Script, init, result, says, successful_turn
 
 MOMENT = datetime(2026, 11, 15, 2, 46, 55, 123_000, tzinfo=UTC)
 
@@ -205,8 +205,9 @@ def test_agents_in_lent_folders_keep_their_logs_and_their_cost_in_the_workspace(
     async def all_at_once() -> None:
         asked = [Request("hello", folder, own_folder=True, home=home) for folder in folders]
         runs = [asyncio.create_task(run(one, environment=agent.environment())) for one in asked]
-        while len(agent.starts) < len(runs):
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(HANG_SECONDS):
+            while len(agent.starts) < len(runs):
+                await asyncio.sleep(0.01)
         (tmp_path / "go").touch()
         await asyncio.gather(*runs)
 

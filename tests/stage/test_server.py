@@ -263,7 +263,9 @@ def test_silence_in_the_middle_of_a_stream_follows_the_events() -> None:
         sock.sendall(b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
         data = b""
         while b"message_start" not in data or not data.endswith(b"\r\n"):
-            data += sock.recv(65536)
+            part = sock.recv(65536)
+            assert part, data
+            data += part
         assert b"content_block_start" not in data
         sock.shutdown(1)
         assert read_to_end(sock) == b""

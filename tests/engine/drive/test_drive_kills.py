@@ -214,6 +214,18 @@ def test_a_join_that_was_cut_off_within_a_file_is_finished(tmp_path: Path) -> No
     check_order(driven)
 
 
+def pids_after(path: Path, before: int, driver: subprocess.Popen[str]) -> list[int]:
+    """Return the pids in a file as soon as there are more than before."""
+
+    def pids() -> list[int]:
+        lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+        return [int(line) for line in lines if line.endswith("\n")]
+
+    wait_until(lambda: len(pids()) > before or driver.poll() is not None)
+    assert len(pids()) == before + 1, "the driver ended"
+    return pids()
+
+
 def test_what_a_killed_driver_had_started_is_ended_before_the_next_one_begins(tmp_path: Path) -> None:
     busy = f"trap '' TERM; echo $$ >> {tmp_path}/pids; while :; do sleep 0.05; done"
     driven = new_driven_run(
@@ -224,10 +236,7 @@ def test_what_a_killed_driver_had_started_is_ended_before_the_next_one_begins(tm
     pids: list[int] = []
     for _ in range(2):
         with driven.start("drive", "r1") as started:
-            before = len(pids)
-            while len(pids) == before:
-                wait_until((tmp_path / "pids").exists)
-                pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
+            pids = pids_after(tmp_path / "pids", len(pids), started)
             assert len(pids) == 1 or all_dead(pids[:-1]), "the one before is gone"
             started.kill()
     (tmp_path / "enough").touch()

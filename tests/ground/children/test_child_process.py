@@ -20,6 +20,7 @@ from bridle.ground.children.child_process import Child, Spawn, SpawnFailure, Sto
 from bridle.ground.descendants import census, terminate
 from bridle.ground.descendants.census import TOKEN_VARIABLE
 from bridle.ground.ids import new_token
+from tests.fixtures.child_output import read_lines
 from tests.sizes import SIZES
 
 # A test that takes longer than this has hung.
@@ -42,12 +43,12 @@ def busy_threads() -> int:
     return sum(thread.name != threads.IDLE_NAME for thread in threading.enumerate())
 
 
-def play(story: Callable[[], Awaitable[None]]) -> None:
+def play(story: Callable[[], Awaitable[None]], *, limit_seconds: float = HANG_SECONDS) -> None:
     """Run a story in a loop of its own and see that it leaves no thread behind."""
     before = busy_threads()
 
     async def main() -> None:
-        async with asyncio.timeout(HANG_SECONDS):
+        async with asyncio.timeout(limit_seconds):
             await story()
 
     asyncio.run(main())
@@ -67,12 +68,7 @@ async def read_all(child: Child) -> bytes:
 
 async def line_of(child: Child) -> bytes:
     """Read until a whole line is there and return it; what came with it is dropped."""
-    line = b""
-    while b"\n" not in line:
-        part = await child.read()
-        assert part is not None, "the output ended before the line did"
-        line += part
-    return line[: line.index(b"\n") + 1]
+    return (await read_lines(child)).partition(b"\n")[0] + b"\n"
 
 
 def is_alive(pid: int) -> bool:
@@ -231,7 +227,7 @@ def test_every_byte_of_a_loud_child_reaches_both_the_tap_and_the_reader() -> Non
             await child.close()
         assert (number, rest, seen, tapped) == (lines, b"", lines * 250, lines * 250)
 
-    play(story)
+    play(story, limit_seconds=10 * HANG_SECONDS)
 
 
 def test_a_tap_that_fails_is_reported_once_and_nothing_is_lost_for_the_reader() -> None:
@@ -576,9 +572,7 @@ def test_many_children_side_by_side_lose_nothing_and_leave_nothing() -> None:
         async def run(number: int) -> Child:
             child = await child_process.start(spawn("sh", "-c", code, str(number)))
             try:
-                output = b""
-                while output.count(b"\n") < 50:
-                    output += await child.read() or b""
+                output = await read_lines(child, 50)
                 assert output == b"".join(b"%d %d\n" % (number, line) for line in range(50))
                 await child.wait(HANG_SECONDS)
                 await child.stop(timeouts=QUICK)
@@ -592,7 +586,7 @@ def test_many_children_side_by_side_lose_nothing_and_leave_nothing() -> None:
         assert left == []
 
     before = len(os.listdir("/proc/self/fd"))
-    play(story)
+    play(story, limit_seconds=10 * HANG_SECONDS)
     assert len(os.listdir("/proc/self/fd")) <= before + 1  # the pipe to the keeper, if this was the first
 
 

@@ -16,6 +16,7 @@ from bridle.ground.children import child_process, spawn
 from bridle.ground.children.child_process import Spawn, StopTimeouts
 from bridle.ground.descendants import census
 from bridle.ground.ids import new_token
+from tests.fixtures.child_output import read_lines
 
 # A test that takes longer than this has hung.
 HANG_SECONDS = 60
@@ -107,10 +108,7 @@ def test_the_daemon_of_another_child_is_left_alone() -> None:
     async def story() -> None:
         other = await child_process.start(Spawn(daemon(SLEEPS), Path("/"), dict(os.environ), new_token()))
         try:
-            output = b""
-            while not output.endswith(b"\n"):
-                output += await other.read() or b""
-            spared = int(output)
+            spared = int(await read_lines(other))
             assert not census.is_alive(await pid_of_daemon(SLEEPS))
             assert census.is_alive(spared)
         finally:

@@ -17,6 +17,8 @@ from bridle.journal.stores.file_store import FileStore
 from tests.journal.fixtures.entry_steps import failure, make_request, ok
 from tests.journal.fixtures.journal_writes import new_run
 
+# A test that takes longer than this has hung.
+LIMIT_SECONDS = 60
 PACK = f"{layout.STATE}/{layout.PACK_FILE}"
 VALUES = {"small": {"said": "two"}, "in its own file": "x" * 1_100_000, "too large for the pack": "x" * 20_000}
 
@@ -31,8 +33,9 @@ def posted(folder: Path, value: object) -> Path:
 
 def settled(path: Path) -> None:
     """Wait until a later change of the file must have another stamp."""
+    deadline = time.monotonic() + LIMIT_SECONDS
     while time.time_ns() - os.stat(path).st_ctime_ns <= folder_names.SETTLED_NANOSECONDS:
-        pass
+        assert time.monotonic() < deadline, "the clock was put back"
 
 
 def verified(run: Path) -> None:

@@ -21,6 +21,7 @@ from bridle.run.isolation import bubblewrap, description
 from bridle.run.isolation.description import Isolation, describe
 from bridle.run.isolation.sandbox_rules import SandboxRules
 from bridle.run.isolation.sandbox_session import check_started, open_sandbox
+from tests.fixtures.child_output import read_lines
 
 # A test that takes longer than this has hung.
 HANG_SECONDS = 60
@@ -100,9 +101,7 @@ def test_a_sandbox_that_cannot_be_set_up_is_not_a_failed_program(tmp_path: Path)
 
 def test_a_signal_reaches_the_program_itself(tmp_path: Path) -> None:
     async def story(child: Child, _sandbox: Sandbox) -> None:
-        output = b""
-        while b"ready" not in output:
-            output += await child.read() or b""
+        output = await read_lines(child)
         await child.stop(timeouts=StopTimeouts(interrupt_seconds=HANG_SECONDS))
         while (part := await child.read()) is not None:
             output += part
@@ -118,9 +117,7 @@ def test_its_options_are_in_no_list_of_processes(tmp_path: Path) -> None:
     isolation = isolation_of(tmp_path)
 
     async def story(child: Child, _sandbox: Sandbox) -> None:
-        output = b""
-        while b"ready" not in output:
-            output += await child.read() or b""
+        await read_lines(child)
         command = Path(f"/proc/{child.pid}/cmdline").read_bytes()
         assert b"--args" in command
         assert os.fsencode(isolation.home) not in command
@@ -165,9 +162,7 @@ def test_what_is_written_to_tmp_stays_in_it(tmp_path: Path) -> None:
 
 def test_a_killed_program_leaves_nothing(tmp_path: Path) -> None:
     async def story(child: Child, _sandbox: Sandbox) -> None:
-        output = b""
-        while b"ready" not in output:
-            output += await child.read() or b""
+        await read_lines(child)
         os.kill(child.pid, signal.SIGKILL)  # bwrap itself
         assert await child.wait(HANG_SECONDS) == -signal.SIGKILL
 

@@ -257,7 +257,9 @@ def test_an_unread_body_waits_in_the_network_and_not_in_memory() -> None:
                 assert sent < 50_000_000
                 rest = 0
                 while rest < 2 * before:  # and it comes on when it is read
-                    rest += len(await response.next() or b"")
+                    part = await response.next()
+                    assert part is not None, f"the body ended after {rest} bytes"
+                    rest += len(part)
             one.close()
             await server.all_left()
 

@@ -52,7 +52,7 @@ def test_a_command_cancelled_at_any_moment_leaves_nothing(tmp_path: Path) -> Non
                 assert place.processes() == []
                 assert open_files() == before
 
-    run_story(story)
+    run_story(story, limit_seconds=HANG_SECONDS + SIZES.kill_points)
 
 
 def test_a_second_cancellation_does_not_cut_the_ending_short(tmp_path: Path) -> None:
