@@ -361,7 +361,7 @@ def test_a_crash_or_a_missing_result_is_tried_once_more_and_nothing_else_is(
 
 def test_a_timeout_is_not_tried_again(tmp_path: Path) -> None:
     agent = Script().sleep().install(tmp_path / "bin")
-    assert run_agent(agent, tmp_path, limits=limits(run=0.5)).finished.attempts == 1
+    assert run_agent(agent, tmp_path, limits=limits(run=2)).finished.attempts == 1
     assert len(agent.starts) == 1
 
 
