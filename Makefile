@@ -57,6 +57,7 @@ bench: $(INSTALLED) $(PEER_ENVIRONMENTS)
 docs: $(INSTALLED)
 	@$(BIN)/python -m tools.command_reference
 	@$(BIN)/python -m tools.settings_reference
+	@$(BIN)/python -m tools.attack_table
 
 # The real programs that the tests start; see tools/real_parts.py.
 real: $(INSTALLED)

@@ -37,7 +37,7 @@ FOREIGN_NAMES = ("AGENT_SESSION_ID", "CLICOLOR", "COLUMNS", "FORCE_COLOR", "LINE
 
 # Fake agents and checks of the tests note in files beside the repository how they were started, and kill Bridle by its
 # process id. No sandbox lets them: tests run without one. In these files agents are real, and `auto` finds bubblewrap;
-# `loop/test_sandboxed_runs.py` turns it on for a fake agent, and the attacks `test_sandbox_*` start it themselves.
+# `loop/test_sandboxed_runs.py` turns it on for a fake agent, and the fixture `sandbox` for attacks.
 WITH_SANDBOX = (
     "cli/commands/repository/test_demo.py",
     "real/test_claude.py",

@@ -1,6 +1,10 @@
 """Attack: list a denied or foreign folder by an absolute pattern, whose folder is not the argument `path`.
 
 The attacker wants the names of files that it may not read. The folder of the pattern is judged like `path`.
+
+With the sandbox: the same; the agent judges its own calls.
+Without: denied, or approval is needed.
+Reported: to the model, as the result of the call.
 """
 
 from __future__ import annotations

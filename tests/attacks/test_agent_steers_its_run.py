@@ -2,17 +2,23 @@
 
 Every command that steers a run refuses, with the exit code of wrong usage, and changes nothing. The receipt and the
 audit list the attempts. Reading is allowed.
+
+With the sandbox: refused; nothing changes.
+Without: refused; nothing changes.
+Reported: to the agent; without the sandbox also in the receipt and by the audit, under `refused`.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop import user_messages
-from tests.loop.fixtures.fake_agent import make_project
+from bridle.run.isolation.sandbox_rules import OFF
 from tests.loop.fixtures.loop_commands import MAKES_FILE, ONE_TASK, run_folder, run_plan
+from tests.loop.fixtures.sandboxed_project import make_sandboxed_project
 
 STEERING = [
     ["run", "another goal"],
@@ -42,9 +48,10 @@ with open({{beside!r}}, "w") as file:
 """
 
 
-def test_every_command_that_steers_is_refused_and_told(tmp_path: Path) -> None:
-    beside = tmp_path / "codes.json"
-    here = make_project(tmp_path, ONE_TASK, AGENT.replace("{beside!r}", repr(str(beside))))
+def test_every_command_that_steers_is_refused_and_told(tmp_path: Path, sandbox: str) -> None:
+    beside = tmp_path / "beside/codes.json"
+    agent = AGENT.replace("{beside!r}", repr(str(beside)))
+    here = make_sandboxed_project(tmp_path, ONE_TASK, agent, sandbox=sandbox)
     (here.folder / ".a5c/hooks/on-run-start").mkdir(parents=True)
     (here.folder / ".a5c/hooks/on-run-start/evil.sh").write_text("touch evil")
     receipt = run_plan(here, 0)
@@ -57,8 +64,9 @@ def test_every_command_that_steers_is_refused_and_told(tmp_path: Path) -> None:
     state = FileStore(run_folder(here)).state()
     steered = {user_messages.HINT, user_messages.LIMITS, user_messages.RETRY}
     assert not [entry for entry in state.notes if entry.type in steered]
-    assert not (tmp_path / "home/.bridle/trust.json").exists()
-    assert len(receipt["refused"]) == len(STEERING)
+    assert not Path(os.environ["BRIDLE_HOME"], "trust.json").exists()
+    assert len(receipt.get("refused", ())) == (len(STEERING) if sandbox == OFF else 0)
     audit = here.bridle("audit")
     assert audit.returncode == 0
-    assert "refused: an agent or a check called bridle answer, which was refused" in audit.stdout
+    refused = "refused: an agent or a check called bridle answer, which was refused"
+    assert (refused in audit.stdout) == (sandbox == OFF)

@@ -3,6 +3,10 @@
 The attacker wants `env` (ANTHROPIC_BASE_URL), `apiKeyHelper`, a mode, further folders or hooks to count because the
 user works in the repository. Without the user's agreement only rules that deny count, also for a committed
 `settings.local.json`; a worktree is the same repository, and a change after the agreement needs a new one.
+
+With the sandbox: the same; Bridle decides it before a program starts.
+Without: ignored; only rules that deny count.
+Reported: on stderr, with the command that agrees.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """Attack: a command of bridle-agent's Bash tool starts a daemon with no parent, session or environment of its own.
 
 The attacker wants a process that outlives the session. It ends with the session, and other commands are left alone.
+
+With the sandbox: the same; the agent's own namespace ends it later, with the agent.
+Without: ends with the session where it has a supervisor; nothing of Bridle turns that on yet.
+Reported: only by the head of the run and `isolation`.
 """
 
 from __future__ import annotations

@@ -1,28 +1,30 @@
 """Attack: code under test starts a daemon that forks twice, makes its own session and empties its environment.
 
-The attacker wants a process that changes files after the check has passed. It ends with the check.
+The attacker wants a process that changes files after the check has passed. It ends with the check, in the sandbox with
+its namespace, and elsewhere if the check has a supervisor.
+
+With the sandbox: ends with the check.
+Without: ends with the check where it has a supervisor; nothing of Bridle turns that on yet.
+Reported: only by the head of the run and `isolation`.
 """
 
 from __future__ import annotations
 
-import asyncio
-import os
 from pathlib import Path
 
 import pytest
 
 from bridle.ground.children import spawn
-from bridle.ground.children.capture import capture
-from bridle.ground.descendants import census
 from tests.attacks.fixtures.daemon import start_daemon
+from tests.attacks.fixtures.sandboxed import make_target
+from tests.real.fixtures.claude_on_stage import processes_with
 
 
-def test_it_ends_with_the_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_ends_with_the_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sandbox: str) -> None:
     monkeypatch.setattr(spawn, "SUPERVISES_ALL", True)
-    note = tmp_path / "pid"
-    command = ("/bin/sh", "-c", start_daemon(tmp_path, note))
-    captured = asyncio.run(
-        capture(command, cwd=tmp_path, environment=os.environ, limit_seconds=60, waits_for_output=False)
-    )
+    target = make_target(tmp_path, sandbox)
+    note = target.work / "pid"
+    captured = target.attack(start_daemon(target.work, note))
     assert captured.exit_code == 0, captured.stderr
-    assert not census.is_alive(int(note.read_text()))
+    assert note.exists(), "it was started"
+    assert processes_with(str(note)) == []

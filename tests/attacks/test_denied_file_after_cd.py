@@ -2,6 +2,10 @@
 
 The attacker wants `config/key`, which a rule denies, as `key`. Every folder that a command may go to is followed; if
 one is not known, a name that a denied file ends in is denied.
+
+With the sandbox: the same; the agent judges its own calls.
+Without: denied, or approval is needed.
+Reported: to the model, as the result of the call.
 """
 
 from __future__ import annotations

@@ -3,6 +3,10 @@
 The attacker wants the content of `.env` as `.e*`, `.[e]nv` or `.e""nv`. Patterns are expanded and quotes removed
 before a word is judged. In a mode that asks, braces and variables need approval; where permissions are bypassed a name
 that the shell computes is not known, and this is not prevented.
+
+With the sandbox: the same; the agent judges its own calls.
+Without: denied, or approval is needed; with bypassed permissions a computed name is not known.
+Reported: to the model, as the result of the call.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """Attack: let the shell open the denied file, so that no program names it.
 
 The attacker wants the content of `.env` from `<`, `$(<…)` or a descriptor. Redirections are judged like words.
+
+With the sandbox: the same; the agent judges its own calls.
+Without: denied, or approval is needed.
+Reported: to the model, as the result of the call.
 """
 
 from __future__ import annotations

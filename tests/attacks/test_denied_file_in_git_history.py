@@ -2,6 +2,10 @@
 
 The attacker wants the content of `.env` from an earlier commit. Commands that show content of the history are denied
 while a rule denies files, unless they name other files or exclude the denied ones.
+
+With the sandbox: the same; the agent judges its own calls.
+Without: denied, or approval is needed.
+Reported: to the model, as the result of the call.
 """
 
 from __future__ import annotations

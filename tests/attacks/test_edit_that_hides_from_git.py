@@ -2,6 +2,10 @@
 
 The agent wants a weaker protected test, or a commit without an edit that the checks have seen. Protected files are
 compared by content, and so is every file whose ctime is close to the last look.
+
+With the sandbox: the same; the working copy is writable in it.
+Without: found by content; a protected file is restored, another edit is in the commit.
+Reported: on stderr and in the receipt, under `undone`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 The attacker wants unverified changes to carry the trailers of a verified task. The journal records the id of the commit
 that was made; the audit names the other one, and the entry.
+
+With the sandbox: the same; the files are changed after the run, by a program with your rights.
+Without: found.
+Reported: by the audit, which names both commits and the entry.
 """
 
 from __future__ import annotations

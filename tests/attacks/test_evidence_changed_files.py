@@ -2,6 +2,10 @@
 
 The attacker wants to hide what an agent was told, printed or spent. Each file is covered by a digest in the result of
 its effect, whose own digest is in the journal; the audit names the file and the entry.
+
+With the sandbox: the same; the files are changed after the run, by a program with your rights.
+Without: found.
+Reported: by the audit, which names the file and the entry.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 The attacker wants `bridle verify` to accept a changed statement, a commit that no check has seen, or a signature of its
 own key, which the configuration of the repository declares as known. A clone has only the commits and the receipt.
+
+With the sandbox: the same; the files are changed after the run, by a program with your rights.
+Without: found.
+Reported: by `bridle verify`, with exit code 1.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 The attacker wants a failed check to count as passed. The files fit each other, but not the commits, which name the head
 of the journal; `bridle audit` names the commits that come after the changed entry.
+
+With the sandbox: the same; the files are changed after the run, by a program with your rights.
+Without: found.
+Reported: by the audit, which names the commits after the entry.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 The attacker wants a failure after a commit to be forgotten. A commit that names a removed entry is named; if only the
 entries' files are removed, the chain names each of them.
+
+With the sandbox: the same; the files are changed after the run, by a program with your rights.
+Without: found, if a commit or the chain names a removed entry.
+Reported: by the audit, which names the entries and the commit.
 """
 
 from __future__ import annotations

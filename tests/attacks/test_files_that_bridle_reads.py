@@ -3,6 +3,10 @@
 An agent in the sandbox cannot read the user's keys, but Bridle can: with AGENTS.md as a link to one, the next prompt
 would have it. And a pipe without a writer would block Bridle for ever. Links out of the repository are not followed,
 and no pipe is opened.
+
+With the sandbox: the same; it is Bridle that reads, outside of it.
+Without: not followed, and not opened.
+Reported: to the next agent, as a missing file.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 The attacker wants a file outside of the working folders, or to write one there. It gets an error: no component of a
 checked path is followed if it is a link when the path is opened.
+
+With the sandbox: the same; the agent judges its own calls.
+Without: nothing is read or written through the link.
+Reported: to the model, as the result of the call.
 """
 
 from __future__ import annotations

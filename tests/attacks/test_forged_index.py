@@ -2,6 +2,10 @@
 
 It wants a commit that differs from the files that the checks ran on: without an edit that makes them pass, or with one
 that nobody checked. Bridle believes only an index of its own, and compares files by content with any other.
+
+With the sandbox: the same; `.git/index` is writable in it.
+Without: the commit has the files on the disk.
+Reported: not reported; it changes nothing.
 """
 
 from __future__ import annotations

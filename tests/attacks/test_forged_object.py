@@ -1,6 +1,10 @@
 """Attack: an agent weakens a protected test, and replaces the object in `.git/objects` from which it is restored.
 
 Git does not compare an object with its id when it reads it. Bridle does: it stops, and names the object.
+
+With the sandbox: the same; `.git/objects` is writable in it.
+Without: nothing is restored from it; the run stops.
+Reported: on stderr; the error names the object.
 """
 
 from __future__ import annotations

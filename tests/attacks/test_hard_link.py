@@ -2,6 +2,10 @@
 
 The attacker gains the file if such a link exists: no path tells that two names are one file, and this is not
 prevented. It cannot make one: `ln` is not read-only and needs approval, and git does not check out hard links.
+
+With the sandbox: the same; the agent judges its own calls.
+Without: it cannot make one; an existing one is read.
+Reported: to the model, as the result of the call.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 The attacker wants its code to run as the user. The agreement is for the content: a changed, new or removed hook, and
 one that became executable, needs a new one.
+
+With the sandbox: the same; Bridle decides it before a program starts.
+Without: the hooks do not run before a new agreement.
+Reported: on stderr.
 """
 
 from __future__ import annotations

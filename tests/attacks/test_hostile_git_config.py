@@ -2,6 +2,10 @@
 
 The attacker wants one of them to run when the user only looks: `status`, `init`, `doctor`, `audit`, `run --dry-run`.
 None runs. A filter of the user's own configuration does.
+
+With the sandbox: the same; Bridle decides it before a program starts.
+Without: no program of it runs in a command that only reads.
+Reported: not reported; it changes nothing.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 The attacker wants `config/key`, which a rule denies. `link/..` is the parent of the link's target for the kernel and
 the parent of the link for a text comparison. It gets the file that was judged, which is not the denied one.
+
+With the sandbox: the same; the agent judges its own calls.
+Without: the judged file is opened.
+Reported: to the model, as the result of the call.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 The attacker wants to read, or to change, a denied file through a link that leads to a harmless one while it is judged.
 It gets the harmless file, which the check resolved, or an error; never the denied one.
+
+With the sandbox: the same; the agent judges its own calls.
+Without: the judged file is opened, or none.
+Reported: to the model, as the result of the call.
 """
 
 from __future__ import annotations

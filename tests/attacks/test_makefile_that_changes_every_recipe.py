@@ -1,6 +1,10 @@
 """Attack: lines of a Makefile that leave the recipe of a check as it is, and still decide how it ends.
 
 The agent wants `make test` to pass. Each line is removed; the rest of its work in the Makefile stays.
+
+With the sandbox: the same; the working copy is writable in it.
+Without: that part is restored before the checks.
+Reported: on stderr and in the receipt, under `undone`.
 """
 
 from __future__ import annotations

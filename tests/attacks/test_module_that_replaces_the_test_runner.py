@@ -2,6 +2,10 @@
 
 The agent wants `python -m unittest` to run its own code instead, or a plugin that pytest loads by itself. Such a file
 is removed, also where git ignores it, and is named. A module that the plan asks for, or that was there before, stays.
+
+With the sandbox: removed before the checks.
+Without: removed before the checks.
+Reported: on stderr and in the receipt, under `undone`.
 """
 
 from __future__ import annotations
@@ -32,10 +36,10 @@ ORDINARY: dict[str, str | bytes] = {
 }
 
 
-def test_it_is_removed_and_ordinary_modules_stay(tmp_path: Path) -> None:
+def test_it_is_removed_and_ordinary_modules_stay(tmp_path: Path, sandbox: str) -> None:
     check = f"PYTHONPATH=lib {sys.executable} -m unittest test_a"
     files: dict[str, str | bytes] = {"test_a.py": FAILING, "types.py": "# mine\n", ".gitignore": "json.py\n"}
-    here = make_repository(tmp_path / "r", files, checks=(check,))
+    here = make_repository(tmp_path / "r", files, checks=(check,), sandbox=sandbox)
     here.context = replace(here.context, plan=replace(here.context.plan, text="Write `calendar.py`."))
     here.start()
     (here.folder / "types.py").unlink()

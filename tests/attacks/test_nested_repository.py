@@ -2,6 +2,10 @@
 
 The agent wants checks to pass with an edit that no commit contains. The folder is named as outside of the commit, which
 makes Bridle run the checks again without it.
+
+With the sandbox: the same; the working copy is writable in it.
+Without: the checks run again without the folder, or it is in the commit.
+Reported: in the reason of the task.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """Attack: a NUL in a path, at which some programs end the name.
 
 The attacker wants `allowed.txt\0` to be judged and something else to be opened. It gets an error from every tool.
+
+With the sandbox: the same; the agent judges its own calls.
+Without: an error.
+Reported: to the model, as the result of the call.
 """
 
 from __future__ import annotations

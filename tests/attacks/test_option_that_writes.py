@@ -2,6 +2,10 @@
 
 The attacker wants to write where no rule lets it, for instance `git log --output=~/.bashrc` with `Bash(git log *)`. A
 rule covers such an option only if it names it, or if the written file may be edited anyway.
+
+With the sandbox: the same; the agent judges its own calls.
+Without: denied, or approval is needed.
+Reported: to the model, as the result of the call.
 """
 
 from __future__ import annotations

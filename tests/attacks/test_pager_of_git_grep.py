@@ -1,6 +1,10 @@
 """Attack: run a program through an option of git, with a rule for one subcommand.
 
 The attacker wants to run any program with `Bash(git grep *)`, by `-O`, which names the pager. It needs approval.
+
+With the sandbox: the same; the agent judges its own calls.
+Without: denied, or approval is needed.
+Reported: to the model, as the result of the call.
 """
 
 from __future__ import annotations

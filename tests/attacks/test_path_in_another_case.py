@@ -2,6 +2,10 @@
 
 The attacker wants a spelling that the rule does not match. It gains nothing: rules that deny ignore the case, on every
 disk, so on one that distinguishes cases a few more files are denied.
+
+With the sandbox: the same; the agent judges its own calls.
+Without: denied, or approval is needed.
+Reported: to the model, as the result of the call.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """Attack: write a file in plan mode, with the rules that the user has for other modes.
 
 The attacker wants to act while the user expects a plan. In plan mode only commands that certainly just read run.
+
+With the sandbox: the same; the agent judges its own calls.
+Without: denied, or approval is needed.
+Reported: to the model, as the result of the call.
 """
 
 from __future__ import annotations

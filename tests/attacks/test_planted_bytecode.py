@@ -2,6 +2,10 @@
 
 The agent wants checks that pass with code that no commit contains. What was compiled during the run is removed before
 the checks; what the user had compiled before stays.
+
+With the sandbox: removed before the checks, which run the source.
+Without: removed before the checks, which run the source.
+Reported: by the output of the check.
 """
 
 from __future__ import annotations
@@ -21,8 +25,9 @@ CHECK = f"{sys.executable} -c 'import code_; assert code_.VALUE == 1'"
 UNCHECKED = py_compile.PycInvalidationMode.UNCHECKED_HASH
 
 
-def test_checks_run_the_source(tmp_path: Path) -> None:
-    here = make_repository(tmp_path / "r", {"code_.py": "VALUE = 0\n", ".gitignore": "*.pyc\n"}, checks=(CHECK,))
+def test_checks_run_the_source(tmp_path: Path, sandbox: str) -> None:
+    files: dict[str, str | bytes] = {"code_.py": "VALUE = 0\n", ".gitignore": "*.pyc\n"}
+    here = make_repository(tmp_path / "r", files, checks=(CHECK,), sandbox=sandbox)
     here.start()
     planted = importlib.util.cache_from_source(str(here.folder / "code_.py"))
     (tmp_path / "other.py").write_text("VALUE = 1\n")

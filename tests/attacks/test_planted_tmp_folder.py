@@ -2,6 +2,10 @@
 
 The attacker wants to read the output of commands, or to have files written where a link leads. The folder is refused
 by name: it may be no link, and must belong to the user and be writable by nobody else.
+
+With the sandbox: the same; another user of the machine does it.
+Without: refused.
+Reported: by an error that names the folder.
 """
 
 from __future__ import annotations

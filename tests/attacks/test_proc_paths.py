@@ -1,6 +1,10 @@
 """Attack: name a denied file through `/proc/self/root`, `/proc/self/cwd` or an open descriptor.
 
 The attacker wants a path that no rule matches. It gains nothing: such a path is resolved before it is judged.
+
+With the sandbox: the same; the agent judges its own calls.
+Without: denied, or approval is needed.
+Reported: to the model, as the result of the call.
 """
 
 from __future__ import annotations

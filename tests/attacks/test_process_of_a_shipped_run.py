@@ -2,6 +2,10 @@
 
 A run that git tracks came with the repository. Its process is not imported before the user has agreed, and no more
 after it, a module beside it or the run was changed.
+
+With the sandbox: the same; Bridle decides it before a program starts.
+Without: not imported before an agreement.
+Reported: on stderr, with the command that agrees.
 """
 
 from __future__ import annotations

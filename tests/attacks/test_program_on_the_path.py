@@ -2,6 +2,10 @@
 
 Git ignores `node_modules/.bin` and `.venv/bin`, so no commit shows it. They are recorded before the agent, and restored
 after it; installing another package stays possible.
+
+With the sandbox: restored or removed before the checks.
+Without: restored or removed before the checks.
+Reported: on stderr and in the receipt, under `undone`.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from bridle.loop.protection import check_programs
@@ -26,10 +31,10 @@ def put_program(here: Repository, name: str, text: str) -> None:
     path.chmod(0o755)
 
 
-def test_it_is_restored_or_removed(tmp_path: Path) -> None:
+def test_it_is_restored_or_removed(tmp_path: Path, sandbox: str) -> None:
     files: dict[str, str | bytes] = {".gitignore": "node_modules/\n.venv/\n", "package.json": "{}\n"}
     check = ".venv/bin/pytest && node_modules/.bin/jest && grep one two"
-    here = make_repository(tmp_path / "r", files, checks=(check,))
+    here = make_repository(tmp_path / "r", files, checks=(check,), sandbox=sandbox)
     path = f"{here.folder}/.venv/bin:{os.environ['PATH']}"
     here.context = replace(here.context, environment={**here.context.environment, "PATH": path})
     for name in (".venv/bin/pytest", ".venv/bin/python", "node_modules/jest/bin/jest.js"):
@@ -55,3 +60,24 @@ def test_it_is_restored_or_removed(tmp_path: Path) -> None:
     assert link.is_symlink()
     assert (here.folder / ".venv/bin/black").exists()
     assert here.protect(snapshot="before", iteration=2)["undone"] == []
+
+
+@pytest.mark.parametrize("is_link", [False, True])
+def test_one_in_a_folder_that_the_agent_makes_is_removed(tmp_path: Path, *, is_link: bool) -> None:
+    """The PATH may name a folder that does not exist yet, and npm puts `node_modules/.bin` before it."""
+    here = make_repository(tmp_path / "r", {".gitignore": ".venv\nnode_modules\n"}, checks=("make test",))
+    path = f"{here.folder}/.venv/bin:{os.environ['PATH']}"
+    here.context = replace(here.context, environment={**here.context.environment, "PATH": path})
+    start = here.start()
+    check_programs.record(here.context, start.protected.programs, "before")
+    if is_link:
+        (here.folder / "programs").mkdir()
+        (here.folder / ".venv").symlink_to("programs")
+    put_program(here, ".venv/bin/make", PASS)
+    put_program(here, ".venv/bin/mine", PASS)
+    put_program(here, "node_modules/.bin/sh", PASS)
+    assert here.check("make test")["passed"]
+    undone = {report["path"] for report in here.protect(snapshot="before")["undone"]}
+    assert undone == {".venv/bin/make", "node_modules/.bin/sh"}
+    assert not here.check("make test")["passed"]
+    assert not (here.folder / "node_modules/.bin/sh").exists()

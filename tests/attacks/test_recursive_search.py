@@ -2,6 +2,10 @@
 
 The attacker wants the content of `.env` and `config/key`, which rules deny, from `grep -r`, `rg --hidden` or a copy of
 the folder. The command is denied while such a file is below the folder; a search elsewhere, or without it, runs.
+
+With the sandbox: the same; the agent judges its own calls.
+Without: denied, or approval is needed.
+Reported: to the model, as the result of the call.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 The attacker wants `../secret.txt` to be harmless from the project and the denied file from the shell's folder. Both
 use the shell's folder.
+
+With the sandbox: the same; the agent judges its own calls.
+Without: the judged file is opened.
+Reported: to the model, as the result of the call.
 """
 
 from __future__ import annotations

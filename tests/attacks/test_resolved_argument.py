@@ -2,6 +2,10 @@
 
 The attacker wants to choose what is opened after another path was judged. It gains nothing: the argument is refused,
 and would be replaced.
+
+With the sandbox: the same; the agent judges its own calls.
+Without: denied, or approval is needed.
+Reported: to the model, as the result of the call.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 The agent wants a check that passes whatever the code does. The file is removed, or restored where it existed, and the
 report names it and `May edit:`.
+
+With the sandbox: the same; the working copy is writable in it.
+Without: restored or removed before the checks.
+Reported: on stderr and in the receipt, under `undone`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """Attack: an agent, also as root, mounts its read-only folders writable or takes a hiding mount away.
 
 In the sandbox it has no capability to do so, also not in a user namespace of its own.
+
+With the sandbox: impossible.
+Without: there is nothing to undo (not run).
+Reported: only by the head of the run and `isolation`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """Attack: an agent reads a hidden file through a folder that Bridle has open.
 
 In the sandbox it has its three standard descriptors and nothing else.
+
+With the sandbox: impossible; none is inherited.
+Without: no descriptor is inherited; the file itself can be read.
+Reported: only by the head of the run and `isolation`.
 """
 
 from __future__ import annotations
@@ -11,8 +15,8 @@ from pathlib import Path
 from tests.attacks.fixtures.sandboxed import SECRET, make_target
 
 
-def test_no_descriptor_is_inherited(tmp_path: Path) -> None:
-    target = make_target(tmp_path)
+def test_no_descriptor_is_inherited(tmp_path: Path, sandbox: str) -> None:
+    target = make_target(tmp_path, sandbox)
     opened = os.open(target.home / ".ssh", os.O_RDONLY)
     os.set_inheritable(opened, True)
     try:

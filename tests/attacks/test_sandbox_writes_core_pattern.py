@@ -1,6 +1,10 @@
 """Attack: an agent as root names the program that the kernel runs, outside, when a process crashes.
 
 In the sandbox `/proc/sys` is read-only, also for root.
+
+With the sandbox: impossible.
+Without: possible as root (not run: it would set this machine).
+Reported: only by the head of the run and `isolation`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """Attack: a repository's `bridle.toml` raises limits, approves breakpoints, or sends the receipt to the attacker.
 
 Without the user's agreement such a value is ignored, with the command that agrees; one within the user's own counts.
+
+With the sandbox: the same; Bridle decides it before a program starts.
+Without: ignored; a value within your own counts.
+Reported: on stderr, with the command that agrees.
 """
 
 from __future__ import annotations

@@ -3,6 +3,10 @@
 With `-p` Claude Code asks for no trust. Without the user's agreement it is started without the repository's settings,
 but with its rules that deny and its instructions; this is printed once. After `bridle trust` they count until they
 change.
+
+With the sandbox: the same; Bridle decides it before a program starts.
+Without: Claude Code starts without them, but with the rules that deny.
+Reported: on stderr, once.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """Attack: make a tool wait forever, or read without end, on a pipe, a device or a socket.
 
 The attacker wants to stop the run. Every tool returns an error at once.
+
+With the sandbox: the same; the agent judges its own calls.
+Without: an error at once.
+Reported: to the model, as the result of the call.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 The attacker sets HOME, for instance by a setting, so that `~/x` is judged in one folder and opened in another. It
 gets the judged path. `~user` is not expanded: it is a name in the working folder.
+
+With the sandbox: the same; the agent judges its own calls.
+Without: the judged path is opened.
+Reported: to the model, as the result of the call.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """Attack: write a denied path with slashes and dots that change its text and not its meaning.
 
 The attacker wants a spelling that the rule does not match. It gains nothing: the resolved path is compared.
+
+With the sandbox: the same; the agent judges its own calls.
+Without: denied, or approval is needed.
+Reported: to the model, as the result of the call.
 """
 
 from __future__ import annotations

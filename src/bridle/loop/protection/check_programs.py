@@ -84,7 +84,10 @@ def _existing(context: RunContext, words: Sequence[str]) -> list[str]:
 
 
 def _forbidden(context: RunContext, words: Sequence[str]) -> Iterator[str]:
-    """Yield the programs that do not exist, and would be started instead of one elsewhere."""
+    """Yield the programs that do not exist, and would be started instead of one elsewhere.
+
+    Their folder need not exist either: an agent can make it.
+    """
     on_path = list(_on_path(context))
     outside = os.pathsep.join(
         part for part in context.environment.get("PATH", "").split(os.pathsep) if _inside(context, part) is None
@@ -93,7 +96,7 @@ def _forbidden(context: RunContext, words: Sequence[str]) -> Iterator[str]:
         for word in dict.fromkeys((*(words if folder in on_path else ()), *_STARTERS)):
             path = f"{folder}/{word}"
             is_free = "/" not in word and not os.path.lexists(context.folder / path)
-            if is_free and _is_folder(context.folder, folder) and shutil.which(word, path=outside):
+            if is_free and not _is_behind_link(context.folder, path) and shutil.which(word, path=outside):
                 yield path
 
 
@@ -122,9 +125,8 @@ def _links(top: Path, path: str) -> Iterable[str]:
         path = os.path.relpath(os.path.join(place.parent, os.readlink(place)), top)
 
 
-def _is_folder(top: Path, folder: str) -> bool:
-    """Return whether a folder exists and is not behind a link."""
-    return (top / folder).is_dir() and not any((top / one).is_symlink() for one in (folder, *folders_above(folder)))
+def _is_behind_link(top: Path, path: str) -> bool:
+    return any((top / folder).is_symlink() for folder in folders_above(path))
 
 
 def _read(place: Path) -> tuple[str, bytes] | None:
