@@ -69,8 +69,8 @@ def attacks() -> Iterator[Attack]:
     for file in sorted(ATTACKS.glob("test_*.py")):
         tree = ast.parse(file.read_text(encoding="utf-8"))
         functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
-        documented = [ast.get_docstring(node) or "" for node in (tree, *functions)]
-        found = [_parse(file, text) for text in documented if text.startswith(BEGIN)]
+        documented = (ast.get_docstring(tree), *(ast.get_docstring(function) for function in functions))
+        found = [_parse(file, text) for text in documented if text is not None and text.startswith(BEGIN)]
         if not found:
             raise ValueError(f"{file.name}: no docstring begins with {BEGIN!r}")
         yield from found
