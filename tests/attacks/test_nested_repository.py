@@ -31,3 +31,15 @@ def test_its_files_are_outside_of_the_commit_or_in_it(tmp_path: Path, *, has_com
     names = here.git("ls-tree", "-r", "--name-only", result["tree"]).split()
     is_in_commit = "src/a.py" in names and here.git("show", f"{result['tree']}:src/a.py") == "A = 1\n"
     assert is_in_commit or "src" in [name.rstrip("/") for name in result["outside"]], (names, result)
+
+
+def test_a_new_folder_with_a_repository_is_named(tmp_path: Path) -> None:
+    here = make_repository(tmp_path / "r", {"b.py": "B = 0\n"}, checks=("test -f new/a.py",))
+    here.start()
+    here.write({"new/a.py": "A = 1\n"})
+    git(here.folder / "new", "init", "-q")
+    git(here.folder / "new", "add", "-A")
+    git(here.folder / "new", "commit", "-q", "-m", "x")
+    result = here.protect()
+    assert "new/a.py" not in here.git("ls-tree", "-r", "--name-only", result["tree"]).split()
+    assert [name.rstrip("/") for name in result["outside"]] == ["new"]
