@@ -86,6 +86,13 @@ def test_a_state_file_that_cannot_be_read_is_named_and_nothing_is_started(tmp_pa
     assert path.read_text() == text
 
 
+@pytest.mark.parametrize("text", ["", "[]", '{"coder_session_id": 7}'])
+def test_a_session_file_that_an_agent_damaged_is_written_anew(tmp_path: Path, text: str) -> None:
+    write(tmp_path, "claude-session.json", text)
+    sessions.remember(tmp_path, Mode.CODER, SESSION, datetime(2026, 1, 1, tzinfo=UTC))
+    assert sessions.read(tmp_path) == sessions.Sessions(coder=SESSION)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -22,6 +22,17 @@ def test_an_operation_that_was_there_before_stays(tmp_path: Path) -> None:
     assert git_leftovers.read_state(repo.folder).operations == frozenset()
 
 
+def test_a_revert_that_is_ended_leaves_the_merge_that_was_there_before(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r")
+    head = git(repo.folder, "rev-parse", "HEAD")
+    write(repo.folder / ".git", {"MERGE_HEAD": head, "MERGE_MSG": "mine\n"})
+    before = git_leftovers.read_state(repo.folder)
+    write(repo.folder / ".git", {"REVERT_HEAD": head})
+    assert asyncio.run(git_leftovers.undo(repo, before)).operations == ("revert",)
+    assert git_leftovers.read_state(repo.folder) == before
+    assert (repo.folder / ".git/MERGE_HEAD").read_text() == head
+
+
 def test_packed_refs_that_git_cannot_read_are_restored(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "r")
     git(repo.folder, "pack-refs", "--all")

@@ -81,6 +81,20 @@ def answer(
     store: Store, effect_id: str, text: str | None, *, approved: bool | None = None, by: str = BY_USER
 ) -> Answered:
     """Record the user's answer verbatim; raise a UsageError for an invalid one."""
+    value = check_answer(store, effect_id, text, approved=approved, by=by)
+    is_breakpoint = store.state().effects[effect_id].kind == BREAKPOINT
+    with store.write(OWNER) as writer:
+        if not is_breakpoint:
+            writer.append(effect_attempts.AGAIN, {"effectId": effect_id, "respondedBy": by})
+            return Answered(value, None)
+        stamp = clock.iso(clock.now())
+        return Answered(value, writer.resolve(effect_id, Posted(OK, value=value, started_at=stamp, finished_at=stamp)))
+
+
+def check_answer(
+    store: Store, effect_id: str, text: str | None, *, approved: bool | None = None, by: str = BY_USER
+) -> dict[str, Any]:
+    """Return the value that an answer has; raise a UsageError for an invalid one. Nothing is recorded."""
     state = store.state()
     effect = state.effects.get(effect_id)
     if effect is None:
@@ -88,11 +102,7 @@ def answer(
     if not effect.is_pending:
         raise EffectResolved(f"effect {effect_id} is already resolved", remedy="bridle task:show prints its result.")
     if effect.kind == BREAKPOINT:
-        value = breakpoint_value(text, breakpoint_question(effect, store.task(effect)), approved=approved, by=by)
-        stamp = clock.iso(clock.now())
-        with store.write(OWNER) as writer:
-            entry = writer.resolve(effect_id, Posted(OK, value=value, started_at=stamp, finished_at=stamp))
-        return Answered(value, entry)
+        return breakpoint_value(text, breakpoint_question(effect, store.task(effect)), approved=approved, by=by)
     known = effect_attempts.read(state).get(effect_id)
     if known is None or known.question is None:
         raise UsageError(
@@ -101,9 +111,7 @@ def answer(
         )
     if _normalise(text or "") not in AGAIN:
         raise UsageError(f"the answer must be `again`, got {text!r}. The question: {known.question}")
-    with store.write(OWNER) as writer:
-        writer.append(effect_attempts.AGAIN, {"effectId": effect_id, "respondedBy": by})
-    return Answered({"again": True, "respondedBy": by}, None)
+    return {"again": True, "respondedBy": by}
 
 
 def breakpoint_value(given: str | None, question: Question, *, approved: bool | None, by: str) -> dict[str, Any]:

@@ -232,6 +232,15 @@ def read_part(path: Path | str, limit_bytes: int, *, from_end: bool = False, fol
         return None
 
 
+def open_regular(path: Path | str, *, follow_links: bool = True) -> int:
+    """Open a regular file for reading; OSError for anything else, so that a named pipe does not block."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_links else os.O_NOFOLLOW))
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return fd
+
+
 def read_json(path: Path) -> object | None:
     """Read a JSON file; return None where it is missing."""
     data = read_if_exists(path, JSON_LIMIT_BYTES)

@@ -45,8 +45,12 @@ def read(workspace: Path) -> Sessions:
 
 
 def remember(workspace: Path, mode: Mode, session_id: str, moment: datetime) -> None:
-    """Write the current session of a mode."""
-    known = replace(read(workspace), **{mode.value: session_id})
+    """Write the current session of a mode. A file that an agent has damaged is written anew."""
+    try:
+        known = read(workspace)
+    except DiskError:
+        known = Sessions()
+    known = replace(known, **{mode.value: session_id})
     private_folder(workspace, STATE_FOLDER)
     if mode is Mode.SUMMARIZER:
         value = {"session_id": known.summarizer, "updated_at": clock.iso(moment)}

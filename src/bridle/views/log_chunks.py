@@ -82,8 +82,9 @@ class _Times:
     @classmethod
     def open_for(cls, path: Path) -> _Times | None:
         """Open the `.times` file of a log, or return None."""
+        times = path.with_suffix(".times")
         try:
-            return cls(path.with_suffix(".times").open("rb"))
+            return cls(times.open("rb")) if times.is_file() else None  # a named pipe would block
         except OSError:
             return None
 

@@ -13,7 +13,8 @@ from typing import Any
 from bridle.errors import GitError, UsageError
 from bridle.ground import clock
 from bridle.ground.children.query import query
-from bridle.workspace import read_git_files
+from bridle.ground.git_folder import repository_top
+from bridle.workspace import damaged_files, read_git_files
 from bridle.workspace.config import LIST_CONFIG, Config
 from bridle.workspace.index_file import Identity
 
@@ -32,6 +33,10 @@ _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 # A name or address that git takes as it is: it strips punctuation at both ends.
 _PLAIN_IDENTITY = re.compile(r"[^\W_](?:[^<>\x00-\x1f\x7f]*[^\W_])?")
 _MESSAGE_CHARACTERS = 800
+# What git prints about its own files when it cannot read one.
+_UNREADABLE = re.compile(
+    r"not a git repository|packed-refs|index file|bad signature|reference broken|to be broken|bad ref|resolve HEAD"
+)
 # Git refuses a name of these characters alone.
 _NO_NAME = " \t\n.,:;<>\"\\'"
 
@@ -98,6 +103,9 @@ class Git:
         )
         if result.is_truncated:
             ending = f"printed over {OUTPUT_LIMIT_BYTES} bytes"
+        damage = damaged_files.find(self.folder) if _UNREADABLE.search(output) else None
+        if damage is not None:
+            raise GitError(damage.message, remedy=damage.remedy, payload=result.exit_code)
         raise GitError(
             f"`git {' '.join(words[:6])}` in {self.folder} {ending}: {output or 'without output'}",
             remedy="Run the same command in that folder to see the cause.",
@@ -167,6 +175,7 @@ class Git:
                     f"git does not work in {self.folder}, because another user owns it",
                     remedy=f"If you trust its files: {trusting}",
                 ) from error
+            damaged_files.refuse(repository_top(self.folder) or self.folder, then="the same command again")
             raise UsageError(f"{self.folder} is not inside a git repository", remedy="Run `git init` there.") from error
 
     async def common_folder(self) -> Path:

@@ -15,7 +15,8 @@ from msgspec import Struct
 
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk
-from bridle.ground.git_folder import find_common_folder, git_folder
+from bridle.ground.git_folder import git_folder
+from bridle.workspace import damaged_files
 from bridle.workspace.git import Git
 
 # The files by which git notes an operation that is not finished.
@@ -31,9 +32,6 @@ UNFINISHED_OPERATIONS = {
 # Other files of such operations: the next commit would use their messages and parents.
 _THEIR_FILES = ("MERGE_MSG", "MERGE_MODE", "MERGE_RR", "SQUASH_MSG", "AUTO_MERGE", "REBASE_HEAD")
 _HEAD = re.compile(rb"(?:ref: refs/\S+|[0-9a-f]{40}(?:[0-9a-f]{24})?)\s*\Z")
-_PACKED_REFS = re.compile(rb"(?:#[^\n]*\n|\^?[0-9a-f]{40}(?:[0-9a-f]{24})?(?: [^\n]+)?\n)*")
-# 100,000 refs have 10 MB.
-_REFS_LIMIT_BYTES = 512 * 1024 * 1024
 # HEAD and the `.git` file of a worktree are one line each.
 _LINE_LIMIT_BYTES = 64 * 1024
 # A million files have an index of 100 MB.
@@ -52,7 +50,6 @@ class GitState(Struct, frozen=True):
     index: bytes | None
     operations: frozenset[str]
     """The files of operations that were not finished."""
-    packed_refs: bytes | None = None
 
 
 class Leftovers(Struct, frozen=True):
@@ -116,24 +113,19 @@ async def conflicts(git: Git) -> list[str]:
 
 def read_state(folder: Path) -> GitState:
     """Read the state of git in the working copy whose top this is, without starting git."""
+    damaged_files.remember(folder)
     entry, own = folder / ".git", git_folder(folder)
     pointer = _content(entry, _LINE_LIMIT_BYTES) if entry.is_file() else None
     if own is None:
         return GitState(pointer, None, None, frozenset())
     names = frozenset(name for name in (*UNFINISHED_OPERATIONS, *_THEIR_FILES) if os.path.lexists(f"{own}/{name}"))
     head = _content(Path(own, "HEAD"), _LINE_LIMIT_BYTES)
-    index, packed_refs = _content(Path(own, "index"), _INDEX_LIMIT_BYTES), _packed_refs(folder)
-    return GitState(pointer, head, index, names, _content(packed_refs, _REFS_LIMIT_BYTES) if packed_refs else None)
-
-
-def _packed_refs(folder: Path) -> Path | None:
-    common = find_common_folder(folder)
-    return common / "packed-refs" if common is not None else None
+    return GitState(pointer, head, _content(Path(own, "index"), _INDEX_LIMIT_BYTES), names)
 
 
 async def undo(git: Git, before: GitState) -> Leftovers:
     """Make git usable again, and undo what was not there before."""
-    replaced = _restore_pointer(git.folder, before)
+    replaced = [*_restore_pointer(git.folder, before), *damaged_files.restore(git.folder)]
     now = read_state(git.folder)
     own = git_folder(git.folder)
     if own is None or now == before:
@@ -141,7 +133,6 @@ async def undo(git: Git, before: GitState) -> Leftovers:
     if before.head is not None and (now.head is None or not _HEAD.match(now.head)):
         disk.write_atomic(Path(own, "HEAD"), before.head)
         replaced.append("HEAD")
-    replaced += _restore_packed_refs(git.folder, before, now)
     operations = await _end_operations(git, Path(own), now.operations - before.operations)
     if now.index == before.index:
         return Leftovers(tuple(operations), replaced=tuple(replaced))
@@ -185,21 +176,11 @@ def _restore_pointer(folder: Path, before: GitState) -> list[str]:
     return [".git"]
 
 
-def _restore_packed_refs(folder: Path, before: GitState, now: GitState) -> list[str]:
-    """Restore the file of packed refs if it is gone or damaged: git fails at every command then, or loses the refs."""
-    path, was, is_now = _packed_refs(folder), before.packed_refs, now.packed_refs
-    if path is None or is_now == was or (is_now is not None and _PACKED_REFS.fullmatch(is_now)):
-        return []
-    if was is None:
-        path.unlink(missing_ok=True)
-    else:
-        disk.write_atomic(path, was, mode=0o644)
-    return [path.name]
-
-
 async def _end_operations(git: Git, own: Path, files: frozenset[str]) -> list[str]:
     """End operations and leave their files; git keeps the stash of a rebase or merge with --autostash."""
     names = [name for name, path in unfinished_operations(own).items() if path.name in files]
+    others = {own / name for name in (*UNFINISHED_OPERATIONS, *_THEIR_FILES) if name not in files}
+    kept = {path: data for path in others if (data := _content(path, _TEXT_LIMIT_BYTES)) is not None}
     for name in names:
         words = ("reset", "HEAD") if name == "bisect" else ("--quit",)
         await git.run(name, *words, accepts=tuple(range(256)))
@@ -209,6 +190,9 @@ async def _end_operations(git: Git, own: Path, files: frozenset[str]) -> list[st
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
+    for path, data in kept.items():
+        if not os.path.lexists(path):  # `git revert --quit` ends a merge too
+            disk.write_atomic(path, data, mode=0o644)
     return names
 
 

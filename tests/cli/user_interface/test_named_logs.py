@@ -68,8 +68,10 @@ def driven(folder: Path, *options: str) -> tuple[Project, str]:
 
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
-    """A run that changes nothing more; the tests only read it."""
-    return driven(tmp_path_factory.mktemp("ended"))
+    """A run that changes nothing more; the tests only read it. An agent left a named pipe as the newest log."""
+    here, run = driven(tmp_path_factory.mktemp("ended"))
+    os.mkfifo(here.folder / ".ralph/logs/claude/29991231T000000-coder-beta.ndjson")
+    return here, run
 
 
 def test_a_run_is_every_agent_that_worked_for_it_with_crashed_attempts(ended: tuple[Project, str]) -> None:

@@ -266,6 +266,13 @@ def test_what_was_left_behind_is_named_and_is_no_fault(tmp_path: Path) -> None:
     }
 
 
+def test_what_was_left_behind_is_named_beside_an_entry_that_is_broken(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    (run / "tasks/ORPHAN").mkdir()
+    min((run / "journal").glob("*")).write_text("{}")
+    assert "tasks/ORPHAN" in {finding.file for finding in audited(run).leftovers}
+
+
 def test_an_unknown_layout_is_named(tmp_path: Path) -> None:
     run = sample("run-completed", tmp_path)
     path = run / "run.json"

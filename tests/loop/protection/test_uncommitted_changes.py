@@ -32,6 +32,8 @@ def make_dirty(folder: Path, git: object) -> None:
 
 
 DIRTY = [" M app", " D gone", "AM staged", "D  untracked", "?? notes", "?? untracked"]
+# With a file that was added by `git add -N`.
+MARKED = [" M app", " D gone", " A later", *DIRTY[2:]]
 FILES = {"app": LINES, "gone": "gone\n", "untracked": "kept\n"}
 
 
@@ -50,8 +52,10 @@ def test_no_commit_of_a_task_contains_them_and_undo_leaves_them_in_the_files(tmp
     agent = MAKES_FILE + "\nif task == 'Two': open('app', 'r+').write('agent')"
     here = make_project(tmp_path, TWO_TASKS, agent, **FILES)
     make_dirty(here.folder, here.git)
+    (here.folder / "later").write_text("of the user\n")
+    here.git("add", "-N", "later")
     document = run_plan(here, 3, "--allow-dirty", "--max-iterations", "1")
-    assert status(here) == DIRTY
+    assert status(here) == MARKED
     assert here.git("show", "--format=", "--name-only", "HEAD") == "one"
     assert "put_aside" not in document
 
@@ -60,7 +64,7 @@ def test_no_commit_of_a_task_contains_them_and_undo_leaves_them_in_the_files(tmp
     here.git("worktree", "add", "-q", str(tmp_path / "other"), branch)
     refused = here.bridle("resume")
     assert "is checked out in another worktree" in refused.stderr
-    assert (refused.returncode, status(here), here.git("branch", "--show-current")) == (2, DIRTY, base)
+    assert (refused.returncode, status(here), here.git("branch", "--show-current")) == (2, MARKED, base)
     here.git("worktree", "remove", str(tmp_path / "other"))
     here.git("checkout", "-q", branch)
 
@@ -71,7 +75,7 @@ def test_no_commit_of_a_task_contains_them_and_undo_leaves_them_in_the_files(tmp
     assert here.git("show", "--format=", "--name-only", "HEAD").split() == ["app", "two"]
     assert here.git("show", "HEAD:app") == "agent" + LINES[5:].rstrip()
     assert (here.folder / "app").read_text() == "agent" + LINES[5:] + "user\n"
-    dirty = [line if line != " D gone" else " M gone" for line in DIRTY]
+    dirty = [line if line != " D gone" else " M gone" for line in MARKED]
     assert status(here) == dirty
     assert_replays(here)
 
@@ -79,7 +83,8 @@ def test_no_commit_of_a_task_contains_them_and_undo_leaves_them_in_the_files(tmp
     assert here.git("branch", "--format=%(refname:short)") == "main"
     assert (here.folder / "app").read_text() == LINES + "user\n"
     assert (here.folder / "staged").read_text() == "staged\nand not\n"
-    assert status(here) == [" M app", " M gone", "?? notes", "?? staged"]  # what was staged is not staged any more
+    assert status(here) == dirty
+    assert here.git("show", ":staged") == "staged"
 
 
 def test_those_that_conflict_with_the_run_stay_aside_until_undo(tmp_path: Path) -> None:

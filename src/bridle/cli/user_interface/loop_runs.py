@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import msgspec
@@ -125,17 +125,6 @@ def _tick(plan: Path, receipt: Receipt) -> None:
         say(f"the plan was not ticked: {error.message}. {error.remedy or ''}".rstrip())
 
 
-async def check_resumable(run: Path) -> None:
-    """Raise where the run cannot be driven now, for commands that record something and then drive it."""
-    store = FileStore(run)
-    inputs = read_inputs(store)
-    if store.position().end != COMPLETED:
-        check_place(inputs, run)
-        if not inputs.settings.uses_worktrees:
-            check_unlocked(Path(inputs.repository))
-        await check_no_driver(run)
-
-
 async def drive_to_receipt(
     run: Path,
     *,
@@ -145,16 +134,22 @@ async def drive_to_receipt(
     addresses: Sequence[str] | None = None,
     resume: str | None = None,
     sandbox: str | None = None,
+    record: Callable[[], None] | None = None,
 ) -> int:
     """Drive a run to its end, print its receipt, notify, and return the exit code.
 
     `resume` is the command that continues this run, if it is not `bridle resume`; `sandbox` is a mode for this driver.
+    `record` writes the user's command to the journal; it is called once nothing refuses the driver.
     """
     store, variables = FileStore(run), dict(os.environ) if environment is None else environment
     inputs, was_completed = read_inputs(store), store.position().end == COMPLETED
     repository, settings = Path(inputs.repository), inputs.settings
     if not was_completed:
         check_place(inputs, run)
+        if record is not None:
+            if not settings.uses_worktrees:
+                check_unlocked(repository)
+            await check_no_driver(run)
     if addresses is None:  # they are not in the journal, since they contain tokens
         addresses = () if was_completed else load_settings(repository, bridle_home(os.environ)).notify
 
@@ -174,9 +169,18 @@ async def drive_to_receipt(
                 watch=display.watch,
                 on_receipt=display.show_receipt,
                 sandbox=chosen,
+                record=record,
             )
 
-    end = await until_signalled(drive())
+    before = store.position().seq
+    try:
+        end = await until_signalled(drive())
+    except Error as error:  # a run that was driven has its receipt, whatever ended it
+        with suppress(Error):
+            if FileStore(run).position().seq > before:
+                receipt = await in_thread(lambda: read_receipt(run), name="reading the receipt")
+                print_receipt(await with_branch_facts(receipt, run, variables), error.message, as_json=as_json)
+        raise
     if end is None:
         receipt = await in_thread(lambda: read_receipt(run), name="reading the receipt")
         end = RunEnd(receipt, RunStatus.INTERRUPTED, "interrupted; nothing is lost")

@@ -274,4 +274,5 @@ def _folder_names(folder: Path) -> list[str]:
 
 def _logs_in(folder: Path) -> Iterator[Path]:
     for place in (folder, *(folder / WORKTREES).glob("*")):
-        yield from (place / LOGS).glob(f"*{LOG_SUFFIX}")
+        # Not what an agent put in the place of a log: a named pipe would block.
+        yield from (path for path in (place / LOGS).glob(f"*{LOG_SUFFIX}") if path.is_file())

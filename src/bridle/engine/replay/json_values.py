@@ -12,7 +12,7 @@ from bridle.errors import BadTask
 from bridle.ground.light import quick_json
 from bridle.journal.format.codec import BadText
 from bridle.journal.format.documents import digest_of
-from bridle.journal.format.input_values import check_value, clean_value, shown
+from bridle.journal.format.input_values import check_value, clean_value, fault, shown
 
 # Enough of the arguments to see a difference in a message.
 SHOWN_CHARACTERS = 300
@@ -97,6 +97,6 @@ def preview(value: Any) -> str:
 
 def _bad_value(subject: Subject, error: Exception) -> BadTask:
     return BadTask(
-        f"{subject[0]} {subject[1]!r} cannot be written as JSON at {caller_location(depth=3)}: {error}",
+        f"{subject[0]} {subject[1]!r} cannot be written as JSON at {caller_location(depth=3)}: {fault(error)}",
         remedy="Use str, int, float, bool, None, list and dict with keys of type str.",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from bridle.ground import disk
 from bridle.ground.light.quick_path import Path
 
 # The block size for reading files.
@@ -18,7 +19,7 @@ def sha256(data: bytes) -> str:
 def sha256_of_file(path: Path) -> str:
     """Return the digest of a file of any size."""
     whole = _sha256()
-    with path.open("rb") as file:
+    with open(disk.open_regular(str(path)), "rb") as file:
         while chunk := file.read(_READ_BYTES):
             whole.update(chunk)
     return str(whole.hexdigest())

@@ -40,9 +40,16 @@ def parse_input(text: bytes | str) -> object:
     except quick_json.SameKeyError as error:
         raise Unstorable(f"an object has the key {shown(str(error))} twice") from error
     except ValueError as error:
-        raise BadText(f"it is not JSON: {error}") from error
+        raise BadText(f"it is not JSON: {fault(error)}") from error
     check_value(value)
     return clean_value(value) if "\\u" in plain else value
+
+
+def fault(error: Exception) -> str:
+    """Return what is wrong with a value that Python cannot parse or write as JSON."""
+    text = str(error)
+    # Python names the function that raises its limit.
+    return "an integer has more than 4300 digits" if "set_int_max_str_digits" in text else text
 
 
 def check_value(value: object) -> None:

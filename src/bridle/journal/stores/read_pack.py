@@ -9,6 +9,7 @@ import os
 from zlib import crc32
 
 from bridle.errors import JournalBroken
+from bridle.ground import disk
 from bridle.ground.light.abc_names import Callable, Iterator
 from bridle.ground.light.quick_path import Path
 from bridle.journal.format import codec
@@ -64,7 +65,7 @@ class Packed:
 def read_tail(path: Path, load: Load) -> Tail | None:
     """Return the summary of the run; None if the end of the pack is invalid."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        fd = disk.open_regular(path, follow_links=False)
     except OSError:
         return None
     try:
@@ -79,7 +80,7 @@ def read_all(path: Path, load: Load) -> Packed:
     """Return the valid content of the pack; empty if it is missing or garbage."""
     packed = Packed()
     try:
-        with open(path, "rb") as file:
+        with open(disk.open_regular(path), "rb") as file:
             text = file.read()
         _read_lines(text, packed, load)
     except _GARBAGE:
@@ -90,7 +91,7 @@ def read_all(path: Path, load: Load) -> Packed:
 def read_first(path: Path, load: Load) -> Entry | None:
     """Return the journal's first entry from the beginning of the pack; None if that is missing or garbage."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        fd = disk.open_regular(path, follow_links=False)
     except OSError:
         return None
     try:
@@ -114,7 +115,7 @@ def read_names(path: Path) -> dict[Name, Entry | None]:
     Unlike `read_all`, it needs no file of the journal. Empty if the pack is missing or garbage.
     """
     try:
-        with open(path, "rb") as file:
+        with open(disk.open_regular(path), "rb") as file:
             first, *parts = [text.partition(_TAB) for text in _whole_texts(file.read())]
         if write_pack.parse_checkpoint(codec.parse(first[0])).seq != 0:
             return {}
@@ -129,7 +130,7 @@ def read_stamps(path: Path) -> dict[str, write_pack.Stamp | None] | None:
     None without a complete pack that has every entry.
     """
     try:
-        with open(path, "rb") as file:
+        with open(disk.open_regular(path), "rb") as file:
             text = file.read()
         if _seal_of(text) is None or any(_places(text, b"l")):
             return None
@@ -173,7 +174,7 @@ def read_more(path: Path, packed: Packed, known: End, load: Load) -> bool:
     Its seal contains the checksum of everything before it, so that earlier lines need not be read again.
     """
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        fd = disk.open_regular(path, follow_links=False)
     except OSError:
         return False
     try:

@@ -45,6 +45,8 @@ class _Audit:
         self._reader = FileReader(run)
         self._state = State()
         self._entries: list[Entry] = []
+        self._listed = 0
+        """The files of entries, whether valid or not, when they were listed."""
         self._last = (0, "")
         """The number and the id of the file before."""
         self._caches = Caches(run, self._reader)  # before the journal, which a driver may write to
@@ -97,6 +99,7 @@ class _Audit:
         except OSError as error:
             self._wrong(layout.JOURNAL, f"could not list it: {error.strerror}")
             return
+        self._listed = len(names)
         for name in names:
             entry = self._entry(journal / name)
             if entry is None:
@@ -265,7 +268,7 @@ class _Audit:
 
     def _has_grown(self) -> bool:
         try:
-            return len(folder_names.list_file_names(self._run / layout.JOURNAL)) > len(self._entries)
+            return len(folder_names.list_file_names(self._run / layout.JOURNAL)) > self._listed
         except OSError:
             return False  # already reported
 

@@ -32,7 +32,7 @@ class Caches:
         self.pack_was_changed = False
         self._read_snapshot(run / layout.STATE / layout.STATE_FILE)
         pack = run / layout.STATE / layout.PACK_FILE
-        self.has_pack = pack.exists()
+        self.has_pack = pack.is_file()  # not a named pipe
         if self.has_pack:
             self.packed = read_pack.read_all(pack, reader.load)
             self.names = list(read_pack.read_names(pack))

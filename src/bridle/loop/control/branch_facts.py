@@ -24,6 +24,8 @@ UNDONE = "undone/"
 _TRAILER = "Bridle-Run"
 _CONFIG_BYTES = 1024 * 1024
 _SNAPSHOTS = "refs/bridle/snapshots/"
+# More would make a command that is too long to copy.
+_STAGED_LIMIT = 20
 
 
 async def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[str, str]) -> Receipt:
@@ -44,6 +46,7 @@ async def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[st
     if aside is not None and aside.is_restored:
         # With uncommitted changes, which git merges unless some are staged.
         undo = undo.replace(f"git checkout {start} ", f"git reset -q && git checkout -m {start} ")
+        undo += await _stage_again(receipt.branch, inputs.came_from or inputs.base, repository, environment)
     elif aside is not None:
         ref = _SNAPSHOTS + aside.name(run.name)
         undo = f"{undo} && git stash apply --index {ref}"
@@ -73,6 +76,31 @@ async def _unfinished_work(branch: str, run: Path, repository: Path, environment
 
     users = untracked_in(run)
     return [line[3:] for line in lines if line[3:].rstrip("/") not in users]
+
+
+async def _stage_again(branch: str, start: str, repository: Path, environment: Mapping[str, str]) -> str:
+    """Return the command that stages what is staged now in files that the run did not change; it follows others."""
+    try:
+        git = await inert_git(repository, environment)
+        if await git.branch() != branch:
+            return ""
+        fields = await git.names("diff-index", "--cached", "--no-renames", "--no-abbrev", "-z", "HEAD")
+        intended = await git.names("diff-files", "--name-only", "--diff-filter=A", "-z")
+        changed = {*await git.names("diff", "--name-only", "--no-renames", "-z", start, branch)}
+    except (Error, OSError):
+        return ""
+    staged = [(facts.split(), name) for facts, name in zip(fields[::2], fields[1::2], strict=True)]
+    staged = [(facts, name) for facts, name in staged if name not in changed and name not in intended]
+    if len(staged) + len(intended) > _STAGED_LIMIT:
+        return ""
+    entries = [
+        f"git rm -q --cached {shlex.quote(f':(top,literal){name}')}"
+        if facts[4] == "D"
+        else f"git update-index --add --cacheinfo {facts[1]},{facts[3]},{shlex.quote(name)}"
+        for facts, name in staged
+    ]
+    marked = " ".join(shlex.quote(f":(top,literal){name}") for name in intended)
+    return "".join(f" && {command}" for command in (*entries, *([f"git add -N -f {marked}"] if marked else ())))
 
 
 def _stash(run: str, names: Sequence[str]) -> str:

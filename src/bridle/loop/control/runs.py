@@ -38,7 +38,7 @@ from bridle.loop.plan.model import Plan
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED, Verdict
 from bridle.loop.progress_events import Listener, unwatched
-from bridle.loop.protection import uncommitted_changes
+from bridle.loop.protection import git_metadata, uncommitted_changes
 from bridle.loop.run_inputs import PROCESS_ID, RunInputs, read_inputs
 from bridle.loop.settings.model import Settings
 from bridle.loop.user_messages import UserMessageReader
@@ -47,7 +47,7 @@ from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext, run_context, with_direnv
 from bridle.loop.working_copy.run_worktrees import in_worktree, is_complete, worker_context, worktree_folder
 from bridle.run.isolation.sandbox_rules import ChosenSandbox
-from bridle.workspace import git_leftovers, worktree
+from bridle.workspace import damaged_files, git_leftovers, worktree
 from bridle.workspace.git import Git
 from bridle.workspace.inert_git import inert_git
 
@@ -108,6 +108,7 @@ async def check_start(
     With `is_dry` no filter of the repository runs either.
     """
     top = await Git(cwd, environment).top()
+    damaged_files.refuse(top, then="the same command again")
     git = await inert_git(top, environment) if is_dry else Git(top, environment)
     for operation in git_leftovers.unfinished_operations(await git.git_path(".")):
         raise git_leftovers.refusal(operation, top, " first.")  # a checkout of another branch would break it
@@ -175,8 +176,12 @@ async def drive_loop_run(
     watch: Listener = unwatched,
     on_receipt: OnReceipt = lambda _receipt: None,
     sandbox: ChosenSandbox | None = None,
+    record: Callable[[], None] | None = None,
 ) -> RunEnd:
-    """Drive a run until it ends, pauses or waits for the user; return its receipt."""
+    """Drive a run until it ends, pauses or waits for the user; return its receipt.
+
+    `record` writes the user's command to the journal, once nothing refuses this driver.
+    """
     store = FileStore(run)
     inputs = read_inputs(store)
     hooks = Hooks(Path(inputs.repository), environment, enabled=with_hooks)
@@ -201,6 +206,8 @@ async def drive_loop_run(
     await shared_budget.count_killed_agents(context.workspace, say)
     async with _between_drivers(store, context) as delivery:
         context = replace(context, changes_adopted=user_changes.adopted(store))
+        if record is not None and find_driver(run) is None:
+            await wait_uncancelled(in_thread(record, name="recording the command"))
         while True:
             driven = await _drive_once(store, context, inputs, hooks, on_receipt, delivery)
             if isinstance(driven, RunEnd):
@@ -266,12 +273,14 @@ async def _leave(copy: RunContext, store: FileStore) -> None:
 
 
 def check_place(inputs: RunInputs, run: Path) -> None:
-    """Check that the repository of a run exists. Raises UsageError where it does not."""
+    """Check that the repository of a run exists and git can use it. Raises UsageError where it does not."""
     if not os.path.isdir(inputs.repository):
         raise UsageError(
             f"{inputs.repository}, where this run works, does not exist any more",
             remedy=f"Move the repository back, or move {run} into its {layout.RUNS_FOLDER} and resume the run there.",
         )
+    for folder in (Path(inputs.repository), *map(Path, inputs.worktrees)):
+        damaged_files.refuse(folder, f"{git_metadata.HEADS}{inputs.branch}", then=f"bridle resume {run.name}")
 
 
 async def _follow(inputs: RunInputs, run: Path, environment: Mapping[str, str], say: Say) -> tuple[str, str] | None:

@@ -44,14 +44,24 @@ async def restore(context: RunContext, before: Snapshot, baseline: Baseline, sta
     A failure is part of the result: the agent has been paid, and another one would cost as much and fail too.
     """
     try:
-        left = await _restore_git(context, before, baseline, state_before)
-        after = await snapshot.take(context.git, name=f"{before.name}-after", why="after an iteration", since=before)
-        after = await untracked_files.add_hidden(context, after) if after.name != before.name else after
+        try:
+            return await _restore_and_look(context, before, baseline, state_before)
+        except GitError:
+            if not git_metadata.restore_while_agents_work(context.folder, context.progress_folder):
+                raise
+            return await _restore_and_look(context, before, baseline, state_before)  # another agent had destroyed them
     except (GitError, DiskError, OSError) as error:
         if not discard_broken(context) and not isinstance(error, GitError):
             raise
         return LeftByAgent(fault=f"git cannot be used after it: {getattr(error, 'message', error)}")
-    return replace(left, after=after)
+
+
+async def _restore_and_look(
+    context: RunContext, before: Snapshot, baseline: Baseline, state_before: GitState
+) -> LeftByAgent:
+    left = await _restore_git(context, before, baseline, state_before)
+    after = await snapshot.take(context.git, name=f"{before.name}-after", why="after an iteration", since=before)
+    return replace(left, after=await untracked_files.add_hidden(context, after) if after.name != before.name else after)
 
 
 async def _restore_git(
@@ -61,6 +71,9 @@ async def _restore_git(
     for name in await stale_git_locks.clear(context.folder):
         context.say(f"removed .git/{name}, which a git process of the agent had left")
     changes = _restore_folders(context)
+    git_after = git_metadata.read_metadata(context.folder, context.progress_folder)
+    if git_after.folder == baseline.metadata.folder:  # git fails with damaged settings
+        changes += git_metadata.restore_files(baseline.metadata, git_after)
     leftovers = await git_leftovers.undo(context.git, state_before)
     git_after = git_metadata.read_metadata(context.folder, context.progress_folder)
     if git_after.folder is None:

@@ -26,6 +26,7 @@ from bridle.loop.performers.driver_time import DriverTime
 from bridle.loop.performers.evidence import evidence
 from bridle.loop.performers.working_copies import Worktrees
 from bridle.loop.progress_events import EffectFinished, EffectStarted
+from bridle.loop.protection import git_metadata
 from bridle.loop.user_messages import UserMessageReader
 from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.run_context import RunContext
@@ -107,10 +108,15 @@ class LoopPerformer:
             try:
                 result = await self._call(args, context, job)
             except (GitError, DiskError, OSError) as error:
-                if not discard_broken(context):
+                restored = git_metadata.restore_while_agents_work(context.folder, context.progress_folder)
+                is_broken = discard_broken(context)
+                if not restored and not is_broken:
                     raise
-                context.say(f"{context.folder} was broken, and is made again: {getattr(error, 'message', error)}")
-                if isinstance(args, effects.CheckArgs):
+                if restored:
+                    context.say(f"git could not be used; restored: {', '.join(restored)}")
+                if is_broken:
+                    context.say(f"{context.folder} was broken, and is made again: {getattr(error, 'message', error)}")
+                if is_broken and isinstance(args, effects.CheckArgs):
                     result = check.broke_worktree(args, context, error)
                 else:
                     context = await self.copies.context_for(args)

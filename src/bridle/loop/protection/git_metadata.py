@@ -24,6 +24,7 @@ from bridle.errors import DiskError
 from bridle.ground import disk
 from bridle.ground.git_folder import find_common_folder
 from bridle.loop.effect_results import FileReport
+from bridle.workspace import damaged_files
 from bridle.workspace.git import Git
 
 # Settings, ignore rules and hooks have a few kilobytes.
@@ -120,6 +121,17 @@ def restore_files(before: GitMetadata, now: GitMetadata) -> list[FileReport]:
             shown = f"{NATIVE_HOOKS}{name.partition(NATIVE_HOOKS)[2]}" if os.path.isabs(name) else f".git/{name}"
             reports.append(FileReport(shown, f"it was {change}, and was restored, because no commit contains it"))
     return reports
+
+
+def restore_while_agents_work(folder: Path, repository: Path | None = None) -> list[str]:
+    """Restore what makes git fail for all workers, if an agent that is still running destroyed it; return the names."""
+    restored = [f".git/{name}" for name in damaged_files.restore(folder)]
+    place = find_common_folder(folder)
+    baseline = _baselines.get(place.resolve()) if place is not None else None
+    if baseline is not None:
+        now = read_metadata(folder, repository)
+        restored += [report.path for report in restore_files(baseline.metadata, now)]
+    return restored
 
 
 async def restore_refs(git: Git, before: GitMetadata, now: GitMetadata, came_from: str | None) -> list[FileReport]:

@@ -6,8 +6,9 @@ begins. So no commit of a task contains them. Untracked files stay where they ar
 
 from __future__ import annotations
 
+import os
 import stat
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -101,7 +102,7 @@ async def restore(context: RunContext) -> None:
         context.say(f"your uncommitted changes are not restored, because of other files ({_names(others)}); {where}")
         return
     put_aside_note.write(context.run_folder, replace(state, is_moving=True))
-    missing = await _restore(git, wanted, state.modes)
+    missing = await _restore(git, wanted, state.modes, state.intended)
     put_aside_note.write(context.run_folder, PutAside(state.number, is_restored=True))
     if missing:
         context.say(f"not all of your uncommitted changes are restored ({_names(missing)} differ); {where}")
@@ -154,13 +155,26 @@ async def _find_others(git: Git, wanted: _Wanted, head: str) -> list[str]:
     return sorted(found)
 
 
-async def _restore(git: Git, wanted: _Wanted, modes: Mapping[str, int]) -> list[str]:
+async def _restore(git: Git, wanted: _Wanted, modes: Mapping[str, int], intended: Sequence[str]) -> list[str]:
     """Write the user's files, and stage what was staged; return the files that are not so afterwards."""
     missing = await restore_paths(git, wanted.tree, wanted.paths)
     _set_modes(git.folder, modes)
     if wanted.index is not None:
         await stage(git, wanted.index)
+        await _mark_intended(git, intended)
     return missing
+
+
+async def _find_intended(git: Git) -> tuple[str, ...]:
+    """Return the files that the user marked with `git add -N`: added, but without content in the index."""
+    return tuple(await git.names("diff-files", "--name-only", "--diff-filter=A", "-z"))
+
+
+async def _mark_intended(git: Git, names: Sequence[str]) -> None:
+    stdin = b"".join(b":(top,literal)" + os.fsencode(name) + b"\0" for name in names if is_file(git.folder, name))
+    if stdin:
+        words = ("add", "--intent-to-add", "--force", "--pathspec-from-file=-", "--pathspec-file-nul")
+        await git.run(*words, stdin=stdin)
 
 
 async def _find_changes(context: RunContext) -> _Changes:
@@ -192,7 +206,9 @@ async def _put_aside(context: RunContext, number: int) -> None:
             remedy=f"Commit your changes, or move {_names(others)} elsewhere.",
         )
     exact = await snapshot.take(git, name=_exact_name(context.run, number), why="with uncommitted changes")
-    state = PutAside(number, modes=_read_modes(context.folder, changes.paths))
+    state = PutAside(
+        number, modes=_read_modes(context.folder, changes.paths), intended=await _find_intended(context.git)
+    )
     name = state.name(context.run)
     # As `git stash` writes them.
     await snapshot.write(
@@ -235,8 +251,9 @@ async def _put_applied_aside(context: RunContext, state: PutAside) -> Undo:
     if not applied:
         return _do_nothing
     kept = await snapshot.take(git, name=f"{_exact_name(context.run, state.number)}-applied", why="put aside again")
-    modes = _read_modes(git.folder, applied)
+    modes, intended = _read_modes(git.folder, applied), await _find_intended(git)
     await _reset(git, head, applied, await overlay(git, kept.index_tree, tree, applied))
+    await _mark_intended(git, intended)
     context.say(
         f"your uncommitted changes ({_names(applied)}) are put aside again as {saved.ref}; "
         f"the files as they were are {kept.ref}"
@@ -244,7 +261,7 @@ async def _put_applied_aside(context: RunContext, state: PutAside) -> Undo:
 
     async def apply_again() -> None:
         if await git.head() == head:
-            await _restore(git, _Wanted(applied, kept.tree, kept.index_tree), modes)
+            await _restore(git, _Wanted(applied, kept.tree, kept.index_tree), modes, intended)
             context.say(f"your uncommitted changes ({_names(applied)}) are in the files again")
 
     return apply_again

@@ -22,6 +22,8 @@ class PutAside(msgspec.Struct, frozen=True):
     """Whether a driver was killed while it put them aside or restored them."""
     modes: dict[str, int] = msgspec.field(default_factory=dict)
     """The permissions of these files, while they are put aside."""
+    intended: tuple[str, ...] = ()
+    """Files that the user marked with `git add -N`; no tree contains the mark."""
 
     def name(self, run: str) -> str:
         """The name of the snapshot that has them; `bridle clean` removes only those that begin with a run's id."""

@@ -12,6 +12,8 @@ from bridle.cli.user_interface.terminal import chosen_run, print_document, show,
 from bridle.errors import EffectNotFound, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bridle.engine.inbox import Question
     from bridle.journal.stores.file_store import FileStore
 
@@ -50,6 +52,7 @@ def command(
     from bridle.engine import inbox
     from bridle.engine.hooks.find_hooks import ON_TASK_COMPLETE
     from bridle.journal.stores.file_store import FileStore
+    from bridle.loop.run_inputs import is_loop_run
     from bridle.wire.events.surrogates import replace_surrogates
 
     if lists or effect is None:
@@ -63,48 +66,42 @@ def command(
     refuse_inside_agent("answer", folder)
     store = FileStore(folder)
     effect_id = _effect_id(store, effect)
-    if resume:
-        _check_resumable(store)
     said = None if text is None else replace_surrogates(text)  # an argument that is not UTF-8
-    answered = inbox.answer(store, effect_id, said, approved=approved)
-    if answered.resolution is not None and not no_hooks:
-        fire_hooks_of_run(folder, ON_TASK_COMPLETE, answered.resolution.data)
-    return _continue(store, effect_id, answered.value, resume=resume, with_hooks=not no_hooks, as_json=as_json)
+    value = inbox.check_answer(store, effect_id, said, approved=approved)
 
+    def record() -> None:
+        answered = inbox.answer(store, effect_id, said, approved=approved)
+        if answered.resolution is not None and not no_hooks:
+            fire_hooks_of_run(folder, ON_TASK_COMPLETE, answered.resolution.data)
 
-def _check_resumable(store: FileStore) -> None:
-    """Raise where the run cannot be driven now: a refused command changes nothing."""
-    import asyncio
-
-    from bridle.cli.user_interface.loop_runs import check_resumable
-    from bridle.engine.drive.wait_for_driver import check_no_driver
-    from bridle.loop.run_inputs import is_loop_run
-
-    asyncio.run(check_resumable(store.run) if is_loop_run(store) else check_no_driver(store.run))
-
-
-def _continue(
-    store: FileStore, effect_id: str, value: dict[str, object], *, resume: bool, with_hooks: bool, as_json: bool
-) -> int:
-    import asyncio
-
-    from bridle.cli.user_interface.loop_runs import drive_to_receipt
-    from bridle.loop.run_inputs import is_loop_run
-
-    folder, is_loop = store.run, is_loop_run(store)
-    next_command = f"bridle {'resume' if is_loop else 'drive'} {shown_run(folder)}"
-    if resume and is_loop:
-        return asyncio.run(drive_to_receipt(folder, as_json=as_json, with_hooks=with_hooks))
     if resume:
-        from bridle.cli.user_interface.drive_run import CommandOptions, drive_and_report
-        from bridle.engine.drive.driver import DriveOptions
-
-        return drive_and_report(folder, DriveOptions(), CommandOptions(as_json, hooks=with_hooks))
+        return _resume(store, record, with_hooks=not no_hooks, as_json=as_json)
+    record()
+    next_command = f"bridle {'resume' if is_loop_run(store) else 'drive'} {shown_run(folder)}"
     if as_json:
         print_document({"run": folder.name, "effectId": effect_id, "value": value, "resume": next_command})
     else:
         show(f"answered; continue with: {_in_session(folder)}{next_command}")
     return 0
+
+
+def _resume(store: FileStore, record: Callable[[], None], *, with_hooks: bool, as_json: bool) -> int:
+    """Record the answer and drive the run; where that is refused, nothing is recorded."""
+    import asyncio
+
+    from bridle.loop.run_inputs import is_loop_run
+
+    if is_loop_run(store):
+        from bridle.cli.user_interface.loop_runs import drive_to_receipt
+
+        return asyncio.run(drive_to_receipt(store.run, as_json=as_json, with_hooks=with_hooks, record=record))
+    from bridle.cli.user_interface.drive_run import CommandOptions, drive_and_report
+    from bridle.engine.drive.driver import DriveOptions
+    from bridle.engine.drive.wait_for_driver import check_no_driver
+
+    asyncio.run(check_no_driver(store.run))
+    record()
+    return drive_and_report(store.run, DriveOptions(), CommandOptions(as_json, hooks=with_hooks))
 
 
 def _in_session(folder: Path) -> str:

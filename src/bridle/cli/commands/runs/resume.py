@@ -32,13 +32,17 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, sandbox: str | No
     limits = read_flags(flags)
     folder = find_loop_run(run)
     refuse_inside_agent("resume", folder)
-    asyncio.run(loop_runs.check_resumable(folder))  # a refused command changes nothing
-    store = FileStore(folder)
-    if limits and store.position().end != COMPLETED:
-        user_messages.send(store, user_messages.LIMITS, limits)
-    if _may_continue(store, has_new_limits=bool(limits)):
-        end_pause(store, PauseResult(limits=limits))
-    return asyncio.run(loop_runs.drive_to_receipt(folder, as_json=as_json, with_hooks=not no_hooks, sandbox=sandbox))
+
+    def record() -> None:
+        store = FileStore(folder)
+        if limits and store.position().end != COMPLETED:
+            user_messages.send(store, user_messages.LIMITS, limits)
+        if _may_continue(store, has_new_limits=bool(limits)):
+            end_pause(store, PauseResult(limits=limits))
+
+    return asyncio.run(
+        loop_runs.drive_to_receipt(folder, as_json=as_json, with_hooks=not no_hooks, sandbox=sandbox, record=record)
+    )
 
 
 def _may_continue(store: Any, *, has_new_limits: bool) -> bool:

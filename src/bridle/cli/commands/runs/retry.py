@@ -39,15 +39,17 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
     title, verdict = matching[0].title, matching[0].verdict
     if verdict in ACCEPTED:
         raise UsageError(f"{title!r} needs no retry, its verdict is: {verdict}", remedy="Nothing was changed.")
+
+    def record() -> None:
+        store = FileStore(folder)
+        if matching[0].effect is not None:  # its question is answered instead
+            inbox.answer(store, matching[0].effect, RETRY_ANSWER, by=BY_RETRY)
+        elif not end_pause(store, PauseResult(retries=(title,))):
+            user_messages.send(store, user_messages.RETRY, {"task": title})
+
     if resume:
-        asyncio.run(loop_runs.check_resumable(folder))  # a refused command changes nothing
-    store = FileStore(folder)
-    if matching[0].effect is not None:  # its question is answered instead
-        inbox.answer(store, matching[0].effect, RETRY_ANSWER, by=BY_RETRY)
-    elif not end_pause(store, PauseResult(retries=(title,))):
-        user_messages.send(store, user_messages.RETRY, {"task": title})
-    if resume:
-        return asyncio.run(loop_runs.drive_to_receipt(folder, as_json=as_json))
+        return asyncio.run(loop_runs.drive_to_receipt(folder, as_json=as_json, record=record))
+    record()
     if as_json:
         print_document({"run": folder.name, "retry": title})
     say(f"{title!r} will be tried again; continue with: bridle resume {folder.name}")

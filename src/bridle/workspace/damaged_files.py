@@ -1,0 +1,218 @@
+"""Files of a git folder that git cannot read: HEAD, packed refs, refs, the index. Found, restored or named.
+
+All worktrees share most of them, so what one agent destroys makes git fail for the others. The last readable content
+of each is kept in memory while programs run that could destroy it. No git is started here: it would fail.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from bridle.errors import DiskError, UsageError
+from bridle.ground import disk
+from bridle.ground.git_folder import find_common_folder, git_folder
+
+HEAD = "HEAD"
+INDEX = "index"
+PACKED_REFS = "packed-refs"
+_HEADS = "refs/heads/"
+_REFS = ("refs/heads", "refs/tags", "refs/bridle")
+_WORKTREES = "worktrees"
+_ID = rb"[0-9a-f]{40}(?:[0-9a-f]{24})?"
+_HEAD = re.compile(rb"(?:ref: refs/\S+|%b)\s*\Z" % _ID)
+_REF = re.compile(rb"(?:ref: \S+|%b)\s*\Z" % _ID)
+_PACKED_REFS = re.compile(rb"(?:#[^\n]*\n|\^?%b(?: [^\n]+)?\n)*" % _ID)
+# HEAD and a ref are one line each.
+_LINE_LIMIT_BYTES = 64 * 1024
+# 100,000 refs have 10 MB, and so has the index of 100,000 files.
+_LIMIT_BYTES = 512 * 1024 * 1024
+# The end of a reflog: its last line has a message of some hundred bytes.
+_REFLOG_BYTES = 4096
+_SHA1_BYTES, _SHA256_BYTES = 20, 32
+
+
+_State = tuple[int, int, int, int]
+
+
+class _Content(Struct, frozen=True):
+    """The content of a file, and the version that it is of."""
+
+    data: bytes
+    state: _State
+
+
+class _Readable(Struct):
+    """The files of one git folder when git could read them."""
+
+    files: dict[str, _Content] = field(default_factory=dict)
+    damaged: dict[str, _State] = field(default_factory=dict)
+    """Those that git could not read already; they are left as they are."""
+
+
+# By the common git folder.
+_readable: dict[Path, _Readable] = {}
+
+
+def remember(folder: Path) -> None:
+    """Keep the files of a working copy's repository that git can read, before a program runs that may destroy them."""
+    place = find_common_folder(folder)
+    if place is None:
+        return
+    known = _readable.setdefault(place, _Readable())
+    for name in _names(place):
+        state = _state(place / name)
+        if state is None or (name in known.files and known.files[name].state == state):
+            continue
+        data = _read(place, name)
+        if data is not None and _is_readable(name, data):
+            known.files[name] = _Content(data, state)
+        elif name not in known.files:
+            known.damaged[name] = state
+
+
+def restore(folder: Path) -> list[str]:
+    """Restore the files of a repository that git cannot read any more; return their names."""
+    place = find_common_folder(folder)
+    if place is None or place not in _readable:
+        return []
+    files, damaged = _readable[place].files, _readable[place].damaged
+    restored = []
+    for name in sorted({*_names(place), *_needed(files)}):
+        known, state = files.get(name), _state(place / name)
+        if state is not None and state in (known.state if known is not None else None, damaged.get(name)):
+            continue
+        data = _read(place, name)
+        if data is None or not _is_readable(name, data):
+            _replace(place / name, _reflog_value(place, name) or (known.data if known is not None else None))
+            restored.append(name)
+    return restored
+
+
+class Damage(Struct, frozen=True):
+    """A file that git cannot read."""
+
+    message: str
+    remedy: str
+
+
+def find(folder: Path, *refs: str) -> Damage | None:
+    """Return the first file without which git fails in a working copy: its HEAD, its index, packed refs or these refs.
+
+    The branch that is checked out counts too.
+    """
+    own, place = git_folder(folder), find_common_folder(folder)
+    if own is None or place is None or not os.path.isdir(own):
+        return None
+    head = _read(Path(own), HEAD) or b""
+    branch = head.removeprefix(b"ref: ").decode("utf-8", "surrogateescape").strip() if _HEAD.match(head) else ""
+    wanted = [(Path(own), HEAD), (Path(own), INDEX), (place, PACKED_REFS)]
+    wanted += [(place, name) for name in dict.fromkeys((branch, *refs)) if name.startswith("refs/")]
+    for top, name in wanted:
+        data = _read(top, name)
+        is_there = os.path.lexists(top / name)
+        if (is_there or name == HEAD) and (data is None or not _is_readable(name, data)):
+            what = "is damaged: git cannot read it" if is_there else "is missing"
+            return Damage(f"{top / name} {what}", _repair(folder, place, top / name, name))
+    return None
+
+
+def refuse(folder: Path, *refs: str, then: str) -> None:
+    """Raise UsageError for what `find` returns; `then` is the command to run after the repair."""
+    if (damage := find(folder, *refs)) is not None:
+        raise UsageError(damage.message, remedy=f"{damage.remedy} Then run: {then}")
+
+
+def _names(place: Path) -> Iterator[str]:
+    """Yield the files that are looked at: those that exist."""
+    folders = ["", *(f"{_WORKTREES}/{name}/" for name in _listed(place / _WORKTREES))]
+    for name in (PACKED_REFS, "refs/stash", *(f"{folder}{file}" for folder in folders for file in (HEAD, INDEX))):
+        if os.path.lexists(place / name):
+            yield name
+    for top in _REFS:
+        for root, _, names in os.walk(place / top):
+            inside = os.path.relpath(root, place)
+            yield from (f"{inside}/{name}" for name in names if not name.endswith(".lock"))
+
+
+def _needed(files: dict[str, _Content]) -> Iterator[str]:
+    """Yield the files without which git fails or loses branches; any other may be gone for a good reason."""
+    return (name for name in files if name in (HEAD, PACKED_REFS))
+
+
+def _is_readable(name: str, data: bytes) -> bool:
+    if name == PACKED_REFS:
+        return _PACKED_REFS.fullmatch(data) is not None
+    if name.startswith("refs/"):
+        return _REF.match(data) is not None
+    return _HEAD.match(data) is not None if os.path.basename(name) == HEAD else _is_index(data)
+
+
+def _is_index(data: bytes) -> bool:
+    """Return whether an index has its header and, unless git was configured to write none, its checksum."""
+    return data.startswith(b"DIRC") and any(
+        data[-size:] in (bytes(size), digest(data[:-size], usedforsecurity=False).digest())
+        for digest, size in ((hashlib.sha1, _SHA1_BYTES), (hashlib.sha256, _SHA256_BYTES))
+    )
+
+
+def _read(place: Path, name: str) -> bytes | None:
+    limit = _LIMIT_BYTES if os.path.basename(name) in (INDEX, PACKED_REFS) else _LINE_LIMIT_BYTES
+    try:
+        return disk.read_bounded(place / name, limit)
+    except DiskError:
+        return None
+
+
+def _state(path: Path) -> tuple[int, int, int, int] | None:
+    try:
+        state = os.lstat(path)
+    except OSError:
+        return None
+    return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
+
+
+def _listed(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def _reflog_value(place: Path, name: str) -> bytes | None:
+    """Return the content of a branch by its reflog, which has commits since the content was kept."""
+    if not name.startswith(_HEADS):
+        return None
+    lines = (disk.read_part(place / "logs" / name, _REFLOG_BYTES, from_end=True) or b"").splitlines()
+    words = lines[-1].split(b" ", 2) if lines else []
+    return words[1] + b"\n" if len(words) == 3 and re.fullmatch(_ID, words[1]) else None
+
+
+def _replace(path: Path, data: bytes | None) -> None:
+    """Replace a damaged file; without content it is removed, and git uses what it has packed."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    if data is None:
+        path.unlink(missing_ok=True)
+    else:
+        disk.write_atomic(path, data, mode=0o644)
+
+
+def _repair(folder: Path, place: Path, file: Path, name: str) -> str:
+    """Return what a user can do about a damaged file."""
+    path = shlex.quote(str(file))
+    if name == INDEX:
+        return f"Remove it, and git writes it again: rm {path} && git -C {shlex.quote(str(folder))} reset --quiet."
+    if name == PACKED_REFS:
+        return "Copy it from a backup, or remove the lines that are not `ID NAME`."
+    if name == HEAD:
+        return f"Write the name of the branch that was checked out into it: echo 'ref: refs/heads/NAME' > {path}."
+    value = (_reflog_value(place, name) or b"").decode("ascii").strip()
+    return f"Write its commit into it: echo {value or 'COMMIT'} > {path}."
