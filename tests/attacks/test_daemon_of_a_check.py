@@ -9,16 +9,12 @@ import asyncio
 import os
 from pathlib import Path
 
-import pytest
-
-from bridle.ground.children import spawn
 from bridle.ground.children.capture import capture
 from bridle.ground.descendants import census
 from tests.attacks.fixtures.daemon import start_daemon
 
 
-def test_it_ends_with_the_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spawn, "SUPERVISES_ALL", True)
+def test_it_ends_with_the_check(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     command = ("/bin/sh", "-c", start_daemon(tmp_path, note))
     captured = asyncio.run(
