@@ -12,16 +12,12 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import pytest
-
-from bridle.ground.children import spawn
 from bridle.ground.descendants import census
 from tests.agent.fixtures.shell_session import shell_session
 from tests.attacks.fixtures.daemon import start_daemon
 
 
-def test_it_ends_with_the_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spawn, "SUPERVISES_ALL", True)
+def test_it_ends_with_the_session(tmp_path: Path) -> None:
     note = tmp_path / "pid"
 
     async def story() -> None:

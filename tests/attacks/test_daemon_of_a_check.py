@@ -12,16 +12,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from bridle.ground.children import spawn
 from tests.attacks.fixtures.daemon import start_daemon
 from tests.attacks.fixtures.sandboxed import make_target
 from tests.real.fixtures.claude_on_stage import processes_with
 
 
-def test_it_ends_with_the_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sandbox: str) -> None:
-    monkeypatch.setattr(spawn, "SUPERVISES_ALL", True)
+def test_it_ends_with_the_check(tmp_path: Path, sandbox: str) -> None:
     target = make_target(tmp_path, sandbox)
     note = target.work / "pid"
     captured = target.attack(start_daemon(target.work, note))

@@ -180,7 +180,9 @@ def test_killed_anywhere_the_run_goes_on_and_ends_the_same(name: str, tmp_path: 
 def test_killed_while_a_hook_of_the_process_runs_the_hook_runs_again(tmp_path: Path) -> None:
     iterated = run_before(tmp_path / "run", "with a hook")
     hook = Path(os.environ["XDG_CONFIG_HOME"]) / "babysitter" / "hooks" / "custom" / "a.sh"
-    hook.write_text(f"{HOOK}kill -9 $PPID\n")
+    # Above a hook are its supervisor, the keeper, and Bridle.
+    parent = "parent() { cut -d ' ' -f 4 /proc/$1/stat; }\n"
+    hook.write_text(f"{HOOK}{parent}kill -9 $(parent $(parent $PPID))\n")
     done = subprocess.run(
         [str(BRIDLE), "run:iterate", str(iterated.run)],
         capture_output=True,

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from bridle.ground.children import spawn
 from bridle.ground.children.capture import capture
 from bridle.ground.descendants.census import TOKEN_VARIABLE
 from bridle.ground.descendants.enclosing_agent import is_inside_agent
@@ -48,10 +47,7 @@ def test_a_hook_acts_for_the_user(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("acts_for_user", "expected"), [(False, "True"), (True, "False")])
-def test_an_orphan_is_found_by_the_supervisor(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, acts_for_user: bool, expected: str
-) -> None:
-    monkeypatch.setattr(spawn, "SUPERVISES_ALL", True)
+def test_an_orphan_is_found_by_the_supervisor(tmp_path: Path, acts_for_user: bool, expected: str) -> None:
     script = tmp_path / "daemon.sh"
     script.write_text(f"{ASK} {tmp_path / 'note'}\n")
     daemon = f"setsid env -i sh -c 'sh {script} & exit' ; true"

@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import ProcessError
-from bridle.ground.children import child_process, spawn
+from bridle.ground.children import child_process
+from bridle.ground.children.capture import capture
 from bridle.ground.children.child_process import Spawn, StopTimeouts
 from bridle.ground.descendants import census
+from bridle.ground.descendants.enclosing_agent import SUPERVISOR_NAME
 from bridle.ground.ids import new_token
 from tests.fixtures.child_output import read_lines
 
@@ -43,11 +45,6 @@ while time.time() < end:
     if os.fork(): os._exit(0)
     os.setsid()
 """
-
-
-@pytest.fixture(autouse=True)
-def _with_supervisors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spawn, "SUPERVISES_ALL", True)
 
 
 def daemon(work: str) -> tuple[str, ...]:
@@ -121,9 +118,8 @@ def test_the_daemon_of_another_child_is_left_alone() -> None:
 HARNESS = """
 import asyncio, os, sys
 from pathlib import Path
-from bridle.ground.children import child_process, spawn
+from bridle.ground.children import child_process
 from bridle.ground.ids import new_token
-spawn.SUPERVISES_ALL = True
 
 async def main():
     child = await child_process.start(child_process.Spawn(tuple(sys.argv[1:]), Path("/"), os.environ, new_token()))
@@ -152,15 +148,62 @@ def wait_gone(pid: int) -> None:
         time.sleep(0.01)
 
 
-def test_a_child_that_kills_its_supervisor_is_reported() -> None:
-    code = "import os, time; os.kill(os.getppid(), 9); time.sleep(600)"
+def test_a_child_that_kills_its_supervisor_is_reported_and_what_it_started_is_ended() -> None:
+    code = """
+import os, signal, subprocess, sys, time
+print(subprocess.Popen(["sleep", "600"], start_new_session=True, stdout=subprocess.DEVNULL).pid, flush=True)
+sys.stdin.read()
+os.kill(os.getppid(), signal.SIGKILL)
+time.sleep(600)
+"""
 
     async def story() -> None:
-        child = await child_process.start(Spawn((sys.executable, "-c", code), Path("/"), os.environ, new_token()))
+        spawn = Spawn((sys.executable, "-c", code), Path("/"), os.environ, new_token(), has_stdin=True)
+        child = await child_process.start(spawn)
+        orphan = int(await child.read() or b"")
+        await child.close_stdin()
         assert await child.wait(HANG_SECONDS) == -signal.SIGKILL
         with pytest.raises(ProcessError, match="supervisor of process"):
             await child.close()
         wait_gone(child.pid)  # the kernel kills it with its supervisor
+        assert not census.is_alive(orphan)
+
+    play(story)
+
+
+def test_a_supervisor_has_its_own_command_line_and_is_only_ended_by_sigkill() -> None:
+    async def story() -> None:
+        child = await child_process.start(Spawn(("cat",), Path("/"), os.environ, new_token(), has_stdin=True))
+        try:
+            entry = census.find_process(child.pid)
+            assert entry is not None
+            supervisor = entry.parent
+            assert _text(Path(f"/proc/{supervisor}/comm")) == f"{SUPERVISOR_NAME}\n"
+            assert _text(Path(f"/proc/{supervisor}/cmdline")) != _text(Path("/proc/self/cmdline"))
+            # It holds nothing of Bridle: its two lines to it, and a pipe of its own.
+            assert len(os.listdir(f"/proc/{supervisor}/fd")) == 4
+            for sig in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}:
+                os.kill(supervisor, sig)
+            await child.write(b"it still runs")
+            assert await child.read() == b"it still runs"
+            await child.close_stdin()
+            assert await child.wait(HANG_SECONDS) == 0
+            await child.stop(timeouts=StopTimeouts())  # raises if the supervisor was killed
+        finally:
+            await child.close()
+
+    play(story)
+
+
+def test_a_child_has_the_signals_and_descriptors_of_any_other_child() -> None:
+    script = "grep Sig[BI] /proc/self/status; ls /proc/self/fd"
+    plain = subprocess.run(["sh", "-c", script], stdin=subprocess.DEVNULL, capture_output=True, check=True).stdout
+
+    async def story() -> None:
+        captured = await capture(
+            ("sh", "-c", script), cwd=Path("/"), environment=os.environ, limit_seconds=HANG_SECONDS
+        )
+        assert captured.stdout == plain
 
     play(story)
 
@@ -169,8 +212,7 @@ def test_the_exit_code_is_known_though_bridle_was_started_with_sigchld_ignored()
     script = """
 import asyncio, os, signal
 from pathlib import Path
-from bridle.ground.children import child_process, spawn
-spawn.SUPERVISES_ALL = True
+from bridle.ground.children import child_process
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 async def main():
     child = await child_process.start(child_process.Spawn(("sh", "-c", "exit 7"), Path("/"), dict(os.environ), "t"))

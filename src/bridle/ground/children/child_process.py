@@ -82,22 +82,20 @@ class Child:
     """A child process and its descendants; see `start`."""
 
     def __init__(self, spawn: Spawn, launched: Launched, on_chunk: Tap | None, on_stderr: Tap | None) -> None:
-        process = launched.process
         self.pid = launched.pid
         self._token = spawn.token
-        self._process = process
+        self._launched = launched
         self._loop = asyncio.get_running_loop()
         self._exited = asyncio.Event()
         self._watch = launched.watch
-        self._stdin = ChildInput(process.stdin) if process.stdin is not None else None
+        self._stdin = ChildInput(launched.stdin) if launched.stdin is not None else None
         self._known: set[ProcessRef] = set()
         self._has_no_descendants = False
         self._closing: asyncio.Future[None] | None = None
-        assert process.stdout is not None  # noqa: S101  # for the type checker: both are pipes
-        assert process.stderr is not None  # noqa: S101  # for the type checker: both are pipes
+        assert launched.stderr is not None  # noqa: S101  # for the type checker: it is a pipe
         self._pump = Pump(
-            stdout_fd=process.stdout.fileno(),
-            stderr_fd=process.stderr.fileno(),
+            stdout_fd=launched.stdout.fileno(),
+            stderr_fd=launched.stderr.fileno(),
             watch=self._watch,
             on_chunk=on_chunk,
             on_stderr=on_stderr,
@@ -166,7 +164,7 @@ class Child:
         await wait_uncancelled(self._closing)
 
     def _start(self) -> None:
-        entry = census.find_process(self._process.pid)
+        entry = census.find_process(self._watch.root_pid or 0)
         if entry is not None:
             is_supervised = isinstance(self._watch, SupervisedWatch)
             add = keeper_client.add_supervised if is_supervised else keeper_client.add
@@ -200,7 +198,7 @@ class Child:
     def _end_descendants(self, grace_seconds: float) -> None:
         watch = self._watch
         if isinstance(watch, SupervisedWatch):
-            watch.end_descendants(grace_seconds)
+            watch.end_descendants(self._token, grace_seconds)
         else:
             known = frozenset(self._known)
             terminate.end_all(self._token, watch.root_pid, grace_seconds=grace_seconds, known=known)
@@ -225,7 +223,7 @@ class Child:
             )
 
     def _close_files(self) -> None:
-        for pipe in (self._process.stdout, self._process.stderr):
+        for pipe in (self._launched.stdout, self._launched.stderr):
             if pipe is not None:
                 pipe.close()
         self._watch.close()

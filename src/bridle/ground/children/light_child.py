@@ -49,12 +49,10 @@ class LightChild:
     """A running command; see `start`."""
 
     def __init__(self, token: str, launched: Launched, on_chunk: Tap) -> None:
-        process = launched.process
-        assert process.stdout is not None  # noqa: S101  # for the type checker: launch asks for it
         self.pid = launched.pid
         self.tap_error: Exception | None = None
         self._token = token
-        self._pipe = process.stdout
+        self._pipe = launched.stdout
         self._on_chunk: Tap | None = on_chunk
         self._loop = asyncio.get_running_loop()
         self._watch = launched.watch
@@ -131,7 +129,7 @@ class LightChild:
         watch = self._watch
         try:
             if isinstance(watch, SupervisedWatch):
-                watch.end_descendants(grace_seconds)
+                watch.end_descendants(self._token, grace_seconds)
             else:
                 terminate.end_all(self._token, watch.root_pid, grace_seconds=grace_seconds)
         finally:

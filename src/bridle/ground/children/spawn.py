@@ -5,14 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import re
+import signal
 import subprocess
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 from msgspec import Struct
 
 from bridle.errors import ProcessError, UsageError
+from bridle.ground.children import supervised_start
 from bridle.ground.children.exit_watch import ExitWatch
 from bridle.ground.children.supervised_watch import SupervisedWatch
 from bridle.ground.descendants import supervisor
@@ -22,9 +24,8 @@ from bridle.ground.ids import USER_PREFIX
 
 # How the system reports that it has no room for another process.
 SHORTAGES = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
-# Whether every child has a supervisor, not only those in a sandbox. Not yet: what finds agents by their command line
-# must first know that the supervisor of a child has that of Bridle.
-SUPERVISES_ALL = False
+# A killed child ends at once unless the kernel holds it, for instance on a network disk that does not respond.
+DISCARD_SECONDS = 5.0
 SHORTAGE_REMEDY = "Run less at once, or raise the limits: check ulimit -u, ulimit -n and memory."
 
 
@@ -63,17 +64,21 @@ class SpawnFailure(Struct, frozen=True):
 class Launched(Struct, frozen=True):
     """A started child: its pipes, and the watch that knows its exit."""
 
-    process: subprocess.Popen[bytes]
-    """The child itself, or its supervisor."""
+    stdin: IO[bytes] | None
+    stdout: IO[bytes]
+    stderr: IO[bytes] | None
     watch: ExitWatch | SupervisedWatch
     pid: int
     """Of the child itself."""
 
     def discard(self) -> None:
         """Kill a child that was just started, and close its descriptors."""
-        self.process.kill()
-        with self.process:  # closes its pipes and reaps it
-            self.watch.close()
+        self.watch.signal(signal.SIGKILL)
+        for pipe in (self.stdin, self.stdout, self.stderr):
+            if pipe is not None:
+                pipe.close()
+        self.watch.reap(limit_seconds=DISCARD_SECONDS)
+        self.watch.close()
 
 
 def launch(spawn: Spawn, *, merge: bool = False, keep: Collection[int] = (), supervised: bool = True) -> Launched:
@@ -84,33 +89,7 @@ def launch(spawn: Spawn, *, merge: bool = False, keep: Collection[int] = (), sup
     """
     if not re.fullmatch(r"[A-Za-z0-9_-]+", spawn.token):
         raise UsageError(f"a run token must be letters, digits, '_' and '-', got {spawn.token!r}")
-    is_wanted = spawn.sandbox is not None or (supervised and SUPERVISES_ALL)
-    if not (is_wanted and supervisor.is_supported()):
-        process = _popen(spawn, merge=merge, keep=keep, before=None)
-        return Launched(process, ExitWatch(process), process.pid)
-    fds: list[int] = []
-    try:
-        fds += os.pipe()
-        fds += os.pipe()
-        wrappers = 0 if spawn.sandbox is None else supervisor.SANDBOX_PROCESSES
-        name = USER_SUPERVISOR_NAME if spawn.token.startswith(USER_PREFIX) else SUPERVISOR_NAME
-        before = supervisor.between(fds[0], fds[3], wrappers=wrappers, name=name)
-        process = _popen(spawn, merge=merge, keep=keep, before=before)
-    except BaseException as error:
-        for fd in fds:
-            os.close(fd)
-        if isinstance(error, OSError):  # of the pipes
-            raise _explain(spawn, error) from error
-        raise
-    os.close(fds[0])
-    os.close(fds[3])
-    watch = SupervisedWatch(process, control=fds[1], status=fds[2])
-    return Launched(process, watch, watch.pid)
-
-
-def _popen(
-    spawn: Spawn, *, merge: bool, keep: Collection[int], before: Callable[[], None] | None
-) -> subprocess.Popen[bytes]:
+    is_supervised = (supervised or spawn.sandbox is not None) and supervisor.is_supported()
     kept = [*keep]
     argv = list(spawn.argv)
     options = -1
@@ -120,22 +99,9 @@ def _popen(
             status = spawn.sandbox.status
             argv = [spawn.sandbox.program, "--args", str(options), "--json-status-fd", str(status), "--", *argv]
             kept += [options, status]
-        return subprocess.Popen(  # the supervisor only makes system calls
-            argv,
-            cwd=spawn.cwd,
-            env=_with_token(spawn),
-            stdin=subprocess.PIPE if spawn.has_stdin else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if merge else subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,
-            pass_fds=tuple(kept),
-            preexec_fn=before,
-        )
+        return (_launch_supervised if is_supervised else _launch_alone)(spawn, argv, merge=merge, keep=kept)
     except OSError as error:
         raise _explain(spawn, error) from error
-    except subprocess.SubprocessError as error:  # there was room for the supervisor, and none for the child
-        raise _explain(spawn, OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))) from error
     except ValueError as error:  # a NUL or a lone surrogate
         program = spawn.argv[0] if spawn.argv else ""
         raise ProcessError(
@@ -146,6 +112,39 @@ def _popen(
     finally:
         if options >= 0:
             os.close(options)
+
+
+def _launch_supervised(spawn: Spawn, argv: list[str], *, merge: bool, keep: list[int]) -> Launched:
+    try:
+        started = supervised_start.start(
+            argv,
+            cwd=spawn.cwd,
+            environment=_with_token(spawn),
+            has_stdin=spawn.has_stdin,
+            merge=merge,
+            keep=keep,
+            wrappers=0 if spawn.sandbox is None else supervisor.SANDBOX_PROCESSES,
+            name=USER_SUPERVISOR_NAME if spawn.token.startswith(USER_PREFIX) else SUPERVISOR_NAME,
+        )
+    except ProcessError as error:  # of the keeper
+        raise ProcessError(error.message, remedy=error.remedy, payload=SpawnFailure("machine", None)) from error
+    return Launched(started.stdin, started.stdout, started.stderr, started.watch, started.watch.pid)
+
+
+def _launch_alone(spawn: Spawn, argv: list[str], *, merge: bool, keep: list[int]) -> Launched:
+    process = subprocess.Popen(
+        argv,
+        cwd=spawn.cwd,
+        env=_with_token(spawn),
+        stdin=subprocess.PIPE if spawn.has_stdin else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if merge else subprocess.PIPE,
+        bufsize=0,
+        start_new_session=True,
+        pass_fds=tuple(keep),
+    )
+    assert process.stdout is not None  # noqa: S101  # for the type checker: it is a pipe
+    return Launched(process.stdin, process.stdout, process.stderr, ExitWatch(process), process.pid)
 
 
 def _memory_file(data: bytes) -> int:

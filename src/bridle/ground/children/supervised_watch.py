@@ -6,11 +6,11 @@ import contextlib
 import os
 import select
 import signal
-import subprocess
 import threading
 import time
 
 from bridle.errors import ProcessError
+from bridle.ground.descendants import terminate
 from bridle.ground.descendants.supervisor import KILL_SECONDS
 
 # The supervisor needs a moment more than the processes that it kills.
@@ -20,20 +20,18 @@ MARGIN_SECONDS = 3.0
 class SupervisedWatch:
     """The exit state of a child below a supervisor; the number of a signal is negative."""
 
-    def __init__(self, supervisor: subprocess.Popen[bytes], control: int, status: int) -> None:
-        self._supervisor = supervisor
+    def __init__(self, pid: int, supervisor_pid: int, *, control: int, status: int) -> None:
+        self.pid = pid
+        self.root_pid = supervisor_pid
+        """Of the supervisor."""
         self._control = control
         self._lock = threading.Lock()
         self._received = b""
         self._is_over = False
+        self._end_code: int | None = None
         self.exit_code: int | None = None
         self.fd: int | None = status
         """Readable once the child has ended."""
-        # Written right after the fork. Byte by byte: what follows must leave the descriptor readable.
-        line = b""
-        while (byte := os.read(status, 1)) not in (b"", b"\n"):
-            line += byte
-        self.pid = int(line.partition(b" ")[2] or supervisor.pid)
         os.set_blocking(status, False)
 
     def poll(self) -> int | None:
@@ -47,29 +45,27 @@ class SupervisedWatch:
         """Send a signal to the child if it has not ended."""
         self._send(f"signal {int(sig)}\n")
 
-    def end_descendants(self, grace_seconds: float) -> None:
+    def end_descendants(self, token: str, grace_seconds: float) -> None:
         """End the child and everything it started; raise ProcessError where that fails."""
         self._send(f"end {grace_seconds}\n")
         if not self._wait_over(grace_seconds + KILL_SECONDS + MARGIN_SECONDS):
-            self._supervisor.kill()
-        code = self._supervisor.wait()
-        if code < 0:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.root_pid, signal.SIGKILL)  # it has not closed its files, so the pid is still its own
+        if self._end_code is None:
+            terminate.end_all(token, None, grace_seconds=grace_seconds)  # of the orphans, those that can still be found
             raise ProcessError(
                 f"the supervisor of process {self.pid} was killed: what that process started may still run",
                 remedy="Check with ps. A command must not kill its parent; a sandbox prevents it.",
             )
-        if code > 0:
+        if self._end_code:
             raise ProcessError(
                 f"processes that process {self.pid} started could not be ended",
                 remedy="Check them with ps; a process that waits for a disk ends only when the disk responds.",
             )
 
     def reap(self, *, limit_seconds: float) -> bool:
-        """Reap the supervisor; return False where it has not ended within the limit."""
-        if not self._wait_over(limit_seconds):
-            return False
-        self._supervisor.wait()  # returns at once: it has closed its files
-        return True
+        """Return False where the supervisor has not ended within the limit; the keeper reaps it."""
+        return self._wait_over(limit_seconds)
 
     def close(self) -> None:
         with self._lock:
@@ -88,7 +84,7 @@ class SupervisedWatch:
         deadline = time.monotonic() + limit_seconds
         while not self._is_over:
             if self.fd is None:
-                return self._supervisor.poll() is not None
+                return False
             poll = select.poll()
             poll.register(self.fd, select.POLLIN)
             if not poll.poll(max(deadline - time.monotonic(), 0) * 1000):
@@ -111,5 +107,10 @@ class SupervisedWatch:
                 self.exit_code = -signal.SIGKILL
         *lines, self._received = (self._received + part).split(b"\n")
         for line in lines:
-            _, code, others = line.split()
-            self.exit_code, self._is_over = int(code), others == b"alone"
+            match line.split():
+                case [b"exit", code, others]:
+                    self.exit_code = int(code)
+                    if others == b"alone":
+                        self._is_over, self._end_code = True, 0
+                case [b"end", code]:
+                    self._is_over, self._end_code = True, int(code)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from bridle.ground.descendants.proc_files import (
     NAME,
@@ -29,8 +29,7 @@ _KERNEL_THREAD = 0x00200000
 _STATE, _FLAGS, _THREADS, _CREATED = 1, 7, 18, 20
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One process. `create_time` only distinguishes it from a later process with the same pid."""
 
     pid: int

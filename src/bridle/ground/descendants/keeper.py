@@ -1,9 +1,10 @@
-"""The keeper: a small process that ends the agents of a Bridle that was killed.
+"""The keeper: a small process that starts the supervisors of children, and ends the agents of a Bridle that was killed.
 
 It reads lines from its standard input, a socket whose other end only Bridle has:
 
     add <token> <pid> <create time>     an agent to end if Bridle dies (pid 0: not known yet)
     supervised <token> <pid> <create time>   its supervisor: ends it if Bridle dies
+    start <count>                       start a child: that many descriptors come with this line
     drop <token>                        the agent has ended
     lock <name>                         a lock, whose descriptor comes with this line: held until the keeper ends
     unlock <name>                       the lock was released
@@ -31,7 +32,9 @@ DESCRIPTORS = 64  # of one read; Bridle sends one at a time
 
 def main() -> int:
     """Serve until the input ends, then end what is still registered."""
-    for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    ignored = [sig for sig in ends if signal.getsignal(sig) == signal.SIG_IGN]
+    for sig in (*ends, signal.SIGCHLD):  # the supervisors report their ends themselves
         signal.signal(sig, signal.SIG_IGN)
     # At the end of the path, so that no installed package can shadow the standard library.
     folder = os.path.abspath(__file__)
@@ -40,8 +43,9 @@ def main() -> int:
     sys.path.append(folder)
     # Imported now: during an upgrade of Bridle its files may be missing later.
     from bridle.errors import ProcessError
-    from bridle.ground.descendants import terminate
+    from bridle.ground.descendants import supervisor, terminate
 
+    starter = supervisor.Starter(ignored=ignored) if supervisor.is_supported() else None
     agents: dict[str, terminate.ProcessRef] = {}
     supervised: set[str] = set()
     locks: dict[str, int] = {}
@@ -61,6 +65,9 @@ def main() -> int:
                 case ["supervised", token, pid, created]:
                     agents[token] = terminate.ProcessRef(int(pid), float(created), "supervisor")
                     supervised.add(token)
+                case ["start", count] if starter is not None:
+                    starter.start(received[: int(count)])
+                    del received[: int(count)]
                 case ["drop", token]:
                     agents.pop(token, None)
                     supervised.discard(token)

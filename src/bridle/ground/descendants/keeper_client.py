@@ -1,4 +1,4 @@
-"""The client of the keeper: one for the whole process, started with the first agent.
+"""The client of the keeper: one for the whole process, started with the first child.
 
 If Bridle is killed, the kernel closes the socket to the keeper, and the keeper ends all registered agents. It holds
 shared locks until then, so that no agent is started beside one that is about to end.
@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +38,16 @@ def add_supervised(token: str, pid: int, create_time: float) -> None:
 def drop(token: str) -> None:
     """Unregister an agent that has ended."""
     _client.drop(token)
+
+
+def start_child(descriptors: Sequence[int]) -> None:
+    """Ask the keeper to start a child below a supervisor; see `Starter.start` for the descriptors."""
+    _client.start_child(descriptors)
+
+
+def replace_keeper() -> None:
+    """Kill a keeper that does not respond; the next call starts another one, which gets everything it had."""
+    _client.replace()
 
 
 def share_lock(fd: int) -> None:
@@ -67,10 +78,19 @@ class _KeeperClient:
             if self._lines.pop(token, None) is not None:
                 self._send(f"drop {token}\n".encode("ascii"))
 
+    def start_child(self, descriptors: Sequence[int]) -> None:
+        with self._lock:
+            self._send(f"start {len(descriptors)}\n".encode("ascii"), descriptors, is_noted=False)
+
+    def replace(self) -> None:
+        with self._lock:
+            keeper, self._keeper = self._keeper, None
+            self._dismiss(keeper)
+
     def share(self, fd: int) -> None:
         with self._lock:
             self._locks.add(fd)
-            self._send(_lock_line(fd), fd)
+            self._send(_lock_line(fd), [fd])
 
     def unshare(self, fd: int) -> None:
         with self._lock:
@@ -78,25 +98,26 @@ class _KeeperClient:
                 self._locks.remove(fd)
                 self._send(f"unlock {fd}\n".encode("ascii"))
 
-    def _send(self, line: bytes, fd: int | None = None) -> None:
-        if self._keeper is not None and self._keeper.send(line, fd):
+    def _send(self, line: bytes, fds: Sequence[int] = (), *, is_noted: bool = True) -> None:
+        """Send a line, to a new keeper if need be; one that `is_noted` is sent to it with all the others."""
+        if self._keeper is not None and self._keeper.send(line, fds):
             return
         for _ in range(START_LIMIT):
             self._dismiss(self._keeper)
             self._keeper = None
-            if not self._lines and not self._locks:
+            if is_noted and not self._lines and not self._locks:
                 return
             self._keeper = keeper = _start_keeper()
             self._hook()
-            if self._send_all(keeper):
+            if self._send_all(keeper) and (is_noted or keeper.send(line, fds)):
                 return
         raise ProcessError(
-            "the keeper, which ends agents if Bridle is killed, exits at its start",
+            "the keeper, which starts and ends agents, exits at its start",
             remedy=f"Run it to see why: {sys.executable} -I -S {_PROGRAM} </dev/null",
         )
 
     def _send_all(self, keeper: _Keeper) -> bool:
-        has_locks = all(keeper.send(_lock_line(fd), fd) for fd in self._locks)
+        has_locks = all(keeper.send(_lock_line(fd), [fd]) for fd in self._locks)
         return has_locks and all(keeper.send(line) for line in self._lines.values())
 
     def _hook(self) -> None:
@@ -136,11 +157,11 @@ class _Keeper:
     process: subprocess.Popen[bytes]
     line: socket.socket
 
-    def send(self, line: bytes, fd: int | None = None) -> bool:
-        """Send a line, and a descriptor with it; return False where the keeper does not read any more."""
+    def send(self, line: bytes, fds: Sequence[int] = ()) -> bool:
+        """Send a line, and descriptors with it; return False where the keeper does not read any more."""
         try:
-            if fd is not None:
-                return socket.send_fds(self.line, [line], [fd]) == len(line)
+            if fds:
+                return socket.send_fds(self.line, [line], [*fds]) == len(line)
             return self.line.send(line) == len(line)
         except (BrokenPipeError, ConnectionError, BlockingIOError):
             return False
@@ -172,7 +193,7 @@ def _start_keeper() -> _Keeper:
     except OSError as error:
         ours.close()
         raise ProcessError(
-            f"the keeper, which ends agents if Bridle is killed, could not be started: {error.strerror}",
+            f"the keeper, which starts and ends agents, could not be started: {error.strerror}",
             remedy=f"Check that {sys.executable} can be run and that new processes are allowed (ulimit -u).",
             payload=error.errno,
         ) from error

@@ -4,21 +4,23 @@ A daemon that forks twice, makes a session of its own and empties its environmen
 nor by its token. But the new parent of an orphan is its nearest ancestor that is a "subreaper": the supervisor. It
 exits when no descendant is left, which the kernel reports exactly, so its exit is the proof.
 
-It is a fork of Bridle that executes no program, since the start of a Python costs three times as much. Other threads
-may have held any lock at the fork: here only the operating system is called. Linux only.
+It is a fork of the keeper, which is small and has no threads: a fork of Bridle would cost more the larger Bridle is,
+and could wait for ever for a lock of another thread. All signals but SIGCHLD stay blocked: it is the last to end.
+Linux only.
 """
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import gc
+import marshal
 import os
 import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
-
-from bridle.ground.descendants.enclosing_agent import SUPERVISOR_NAME
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 # prctl(2)
 _PR_SET_PDEATHSIG = 1
@@ -40,16 +42,19 @@ SANDBOX_PROCESSES = 2
 # The exit code where descendants could not be killed.
 SURVIVORS = 1
 
-# Signals that the supervisor must outlive: it is the last to end.
-_IGNORED = (
+# Signals that the keeper handles or ignores, as every Python does some; a child gets them as Bridle had them.
+_KEEPER_SIGNALS = (
     signal.SIGINT,
     signal.SIGTERM,
     signal.SIGHUP,
-    signal.SIGQUIT,
+    signal.SIGCHLD,
     signal.SIGPIPE,
-    signal.SIGUSR1,
-    signal.SIGUSR2,
+    signal.SIGXFSZ,
 )
+
+# What a child that could not be started reports, with an errno.
+FOLDER_FAILED = "folder"
+PROGRAM_FAILED = "program"
 
 
 def is_supported() -> bool:
@@ -57,48 +62,139 @@ def is_supported() -> bool:
     return sys.platform == "linux"
 
 
-def between(control: int, status: int, *, wrappers: int = 0, name: str = SUPERVISOR_NAME) -> Callable[[], None]:
-    """Return the function that makes a fork of Bridle the supervisor of what it executes.
+def encode_request(
+    argv: Sequence[bytes],
+    programs: Sequence[bytes],
+    environment: Mapping[bytes, bytes],
+    cwd: bytes,
+    *,
+    kept: Sequence[int],
+    wrappers: int,
+    name: str,
+) -> bytes:
+    """Encode what is to be started: `programs` are tried in order, `kept` are the numbers of inherited descriptors.
 
-    To be called in a fork that is about to execute a program: it returns in a second fork, and the first serves.
-    From `control` it reads lines, `signal <number>` and `end <seconds of grace>`; the end of the input means that
-    Bridle has ended. With `wrappers` the program starts others, one below the other, and signals go to the one below
-    that many. To `status` it writes `pid <pid>`, and when the child itself has ended `exit <code> alone|others`.
+    With `wrappers` the program starts others, one below the other, and signals go to the one below that many.
     """
-    import ctypes  # late: slow to import
+    return marshal.dumps(
+        (list(argv), list(programs), dict(environment), cwd, list(kept), wrappers, name.encode("ascii"))
+    )
 
-    prctl = ctypes.CDLL(None).prctl  # before the fork: the loader takes locks
 
-    def fork() -> None:
-        prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        wakeup = _wake_at_exits()
-        child = os.fork()
-        if child == 0:
-            os.setsid()
-            prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)  # it ends if its supervisor is killed
-            return
-        code = SURVIVORS
+class Starter:
+    """Starts supervisors; made once, before the first of them."""
+
+    def __init__(self, *, ignored: Collection[int]) -> None:
+        """`ignored` are the signals that a child ignores from its start, as Bridle did."""
+        import ctypes  # late: Bridle does not need it
+
+        self._prctl: Callable[..., int] = ctypes.CDLL(None).prctl
+        self._ignored = ignored
+        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        gc.disable()
+        gc.freeze()  # a collection would write to memory that is shared with the supervisors
+
+    def start(self, received: Sequence[int]) -> None:
+        """Fork a supervisor and close the descriptors here: of the request, stdin, stdout, stderr, and its three lines.
+
+        From `control` the supervisor reads `signal <number>` and `end <seconds of grace>`; the end of the input means
+        that Bridle has ended. To `status` it writes `pid <child> <supervisor>`, when the child itself has ended
+        `exit <code> alone|others`, and last `end <code>`. To `failure` the child writes why it cannot be started.
+        """
         try:
-            prctl(_PR_SET_NAME, name.encode("ascii"), 0, 0, 0)
-            code = _Supervisor(child, control, status, wakeup, wrappers).serve()
+            if os.fork() == 0:
+                self._supervise(received)
+        except OSError as error:
+            os.write(received[6], f"{PROGRAM_FAILED} {error.errno}".encode("ascii"))
         finally:
+            for fd in received:
+                os.close(fd)
+
+    def _supervise(self, received: Sequence[int]) -> None:
+        code = SURVIVORS
+        status = received[5]
+        try:
+            request, stdin, stdout, stderr, control, status, failure, *kept = received
+            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+            argv, programs, environment, cwd, targets, wrappers, name = marshal.loads(_read_all(request))  # noqa: S302  # Bridle wrote it
+            _close_others(set(received))
+            os.setsid()
+            self._prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+            self._prctl(_PR_SET_NAME, name, 0, 0, 0)
+            wakeup = _wake_at_exits()
+            try:
+                child = os.fork()
+            except OSError as error:
+                os.write(failure, f"{PROGRAM_FAILED} {error.errno}".encode("ascii"))
+                return
+            if child == 0:
+                descriptors = {0: stdin, 1: stdout, 2: stderr, **dict(zip(targets, kept, strict=True))}
+                self._execute(argv, programs, environment, cwd, descriptors, failure)
+            _close_others({control, status, *wakeup})
+            code = _Supervisor(child, control, status, wakeup[0], wrappers).serve()
+        finally:
+            _report(status, f"end {code}\n")
             os._exit(code)
 
-    return fork
+    def _execute(
+        self,
+        argv: list[bytes],
+        programs: list[bytes],
+        environment: dict[bytes, bytes],
+        cwd: bytes,
+        descriptors: Mapping[int, int],
+        failure: int,
+    ) -> None:
+        """Become the child."""
+        problem = PROGRAM_FAILED, errno.EINVAL
+        try:
+            os.setsid()
+            self._prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)  # it ends if its supervisor is killed
+            failure = _place(descriptors, failure)
+            for sig in _KEEPER_SIGNALS:
+                signal.signal(sig, signal.SIG_IGN if sig in self._ignored else signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+            problem = FOLDER_FAILED, 0
+            os.chdir(cwd)
+            problem = PROGRAM_FAILED, _first_failure(programs, argv, environment)
+        except OSError as error:
+            problem = problem[0], error.errno or errno.EINVAL
+        finally:
+            os.write(failure, f"{problem[0]} {problem[1]}".encode("ascii"))
+            os._exit(1)
+
+
+def _place(descriptors: Mapping[int, int], failure: int) -> int:
+    """Give the descriptors their numbers and close all others; return that for failures, which an exec closes."""
+    free = max(descriptors) + 1
+    moved = {number: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, free) for number, fd in descriptors.items()}
+    failure = fcntl.fcntl(failure, fcntl.F_DUPFD_CLOEXEC, free)
+    for number, fd in moved.items():
+        os.dup2(fd, number)
+    _close_others({*descriptors, failure})
+    return failure
+
+
+def _first_failure(programs: list[bytes], argv: list[bytes], environment: dict[bytes, bytes]) -> int:
+    """Execute the first program that can be; return the errno of the one that exists, if any."""
+    found, last = 0, errno.ENOENT
+    for program in programs:
+        try:
+            os.execve(program, argv, environment)  # noqa: S606  # this is how a program is started
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENOTDIR):
+                found = found or error.errno or errno.EINVAL
+            last = error.errno or errno.EINVAL
+    return found or last
 
 
 class _Supervisor:
-    def __init__(self, child: int, control: int, status: int, wakeup: tuple[int, int], wrappers: int) -> None:
-        gc.disable()
+    def __init__(self, child: int, control: int, status: int, wakeup: int, wrappers: int) -> None:
         self._child: int | None = child
-        self._control, self._status, self._wakeup = control, status, wakeup[0]
+        self._control, self._status, self._wakeup = control, status, wakeup
         self._input = b""
         self._wrappers = wrappers
-        for sig in _IGNORED:
-            signal.signal(sig, signal.SIG_IGN)
-        _close_others({control, status, *wakeup})
-        os.chdir("/")
-        self._report(f"pid {child}\n")
+        _report(status, f"pid {child} {os.getpid()}\n")
 
     def serve(self) -> int:
         """Serve until no descendant is left, and return the exit code."""
@@ -125,7 +221,7 @@ class _Supervisor:
         except ChildProcessError:
             is_alone = True
         if exit_code is not None:
-            self._report(f"exit {exit_code} {'alone' if is_alone else 'others'}\n")
+            _report(self._status, f"exit {exit_code} {'alone' if is_alone else 'others'}\n")
         return is_alone
 
     def _obey(self) -> float | None:
@@ -176,16 +272,17 @@ class _Supervisor:
                 os.read(self._wakeup, 4096)
         return 0
 
-    def _report(self, line: str) -> None:
-        try:
-            os.write(self._status, line.encode("ascii"))
-        except BrokenPipeError:
-            pass  # Bridle has ended; the control pipe says so too
+
+def _report(status: int, line: str) -> None:
+    try:
+        os.write(status, line.encode("ascii"))
+    except OSError:
+        pass  # Bridle has ended; the control pipe says so too
 
 
 def _wake_at_exits() -> tuple[int, int]:
     """Return the ends of a pipe; the reading end becomes readable when a child exits."""
-    # Before the child is started: where Bridle was started with SIGCHLD ignored, an exit code would be lost.
+    # Before the child is started: the keeper ignores SIGCHLD, so an exit code would be lost.
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     signal.signal(signal.SIGCHLD, _ignore)
@@ -199,12 +296,14 @@ def _ignore(_number: int, _frame: object) -> None:
 
 
 def _close_others(kept: set[int]) -> None:
-    """Close all other descriptors: the ends of pipes, and locks that must be free once Bridle has ended."""
-    first = 0
-    for fd in sorted(kept):
-        os.closerange(first, fd)
-        first = fd + 1
-    os.closerange(first, os.sysconf("SC_OPEN_MAX"))
+    """Close all other descriptors: the ends of pipes, and locks that the keeper holds."""
+    # Listed, and not all up to the limit of descriptors: in some containers that is a thousand million.
+    for name in os.listdir("/proc/self/fd"):
+        if (fd := int(name)) not in kept:
+            try:
+                os.close(fd)
+            except OSError:
+                pass  # the descriptor of the list
 
 
 def _kill(pid: int, sig: int) -> None:
@@ -251,9 +350,13 @@ def _children_by_stat(pid: int) -> list[int]:
 def _read(path: str) -> bytes:
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        data = b""
-        while part := os.read(fd, 65536):
-            data += part
-        return data
+        return _read_all(fd)
     finally:
         os.close(fd)
+
+
+def _read_all(fd: int) -> bytes:
+    data = b""
+    while part := os.read(fd, 65536):
+        data += part
+    return data

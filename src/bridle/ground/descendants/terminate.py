@@ -9,7 +9,7 @@ import os
 import signal
 import time
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from bridle.errors import ProcessError
 from bridle.ground.descendants import census
@@ -45,8 +45,7 @@ KILL_WAIT_SECONDS = 0.2
 POLL_SECONDS = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessRef:
+class ProcessRef(NamedTuple):
     """A process; `create_time` distinguishes it from a later one with the same pid."""
 
     pid: int

@@ -11,7 +11,7 @@ from pathlib import Path
 from bridle.agent.tools.shell.output_spool import OutputSpool
 from bridle.agent.tools.shell.running_command import CommandEnd, Leftover
 from bridle.errors import ProcessError
-from bridle.ground.children import light_child, spawn
+from bridle.ground.children import light_child
 from bridle.ground.children.light_child import LightChild
 from bridle.ground.children.spawn import Spawn
 from bridle.ground.descendants import keeper_client, supervisor, terminate
@@ -35,7 +35,7 @@ def is_supervised(environment: Mapping[str, str]) -> bool:
 
     An outer run of Bridle has one for us, and ends everything with us: a second one would only cost its start.
     """
-    return spawn.SUPERVISES_ALL and supervisor.is_supported() and terminate.TOKEN_VARIABLE not in environment
+    return supervisor.is_supported() and terminate.TOKEN_VARIABLE not in environment
 
 
 async def end_leftovers(left: Sequence[Leftover]) -> None:
