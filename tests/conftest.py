@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections import Counter
@@ -83,13 +84,14 @@ def _sandbox(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Each test starts in an empty home, and what it sets in the environment ends with it."""
+    """Each test starts in an empty home; what it sets in the environment or the interpreter ends with it."""
     before = dict(os.environ)
     with pytest.MonkeyPatch.context() as patch:
         _move_home(patch, tmp_path_factory.mktemp("home"))
         yield
     os.environ.clear()
     os.environ.update(before)
+    gc.enable()  # `run:iterate` disables it until its process ends; some tests call the command in theirs
 
 
 def _move_home(patch: pytest.MonkeyPatch, home: Path) -> None:
