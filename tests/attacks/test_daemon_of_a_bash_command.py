@@ -3,8 +3,8 @@
 The attacker wants a process that outlives the session. It ends with the session, and other commands are left alone.
 
 With the sandbox: the same; the agent's own namespace ends it later, with the agent.
-Without: ends with the session where it has a supervisor; nothing of Bridle turns that on yet.
-Reported: only by the head of the run and `isolation`.
+Without: ends with the session.
+Reported: nothing to report.
 """
 
 from __future__ import annotations

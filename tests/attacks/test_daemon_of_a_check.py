@@ -1,11 +1,11 @@
 """Attack: code under test starts a daemon that forks twice, makes its own session and empties its environment.
 
-The attacker wants a process that changes files after the check has passed. It ends with the check, in the sandbox with
-its namespace, and elsewhere if the check has a supervisor.
+The attacker wants a process that changes files after the check has passed. It ends with the check: in the sandbox with
+its namespace, elsewhere by the supervisor of the check.
 
 With the sandbox: ends with the check.
-Without: ends with the check where it has a supervisor; nothing of Bridle turns that on yet.
-Reported: only by the head of the run and `isolation`.
+Without: ends with the check.
+Reported: nothing to report.
 """
 
 from __future__ import annotations

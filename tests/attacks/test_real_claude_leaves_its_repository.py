@@ -95,8 +95,8 @@ def test_a_daemon_ends_with_the_agent(run: AttackedRun) -> None:
     """Attack: Claude Code starts a daemon that forks twice, has a session of its own and no environment.
 
     With the sandbox: it ends before the first check runs.
-    Without: it stays alive.
-    Reported: only by the head of the run and `isolation`.
+    Without: the same.
+    Reported: nothing to report.
     """
     assert run.outputs["daemon"].strip() == "code=0"
-    assert bool(processes_with(MARK)) == (not run.is_sandboxed)
+    assert processes_with(MARK) == []
