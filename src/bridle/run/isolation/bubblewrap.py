@@ -16,7 +16,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bridle.run.isolation.description import PRIVATE_FOLDERS, READ_ONLY_OF_GIT, Isolation, StateFolder
+from bridle.run.isolation import git_view
+from bridle.run.isolation.description import PRIVATE_FOLDERS, Isolation, StateFolder
+from bridle.run.isolation.git_view import GitView
 
 # The probe takes 5 milliseconds; this is for a loaded machine.
 PROBE_SECONDS = 10.0
@@ -81,14 +83,14 @@ def probe(program: str | None, *, has_network: bool = True) -> Probe:
     return Probe(program, None if done.returncode == 0 else reason or f"it exited with {done.returncode}")
 
 
-def options(isolation: Isolation, *, is_root: bool, cwd: Path) -> list[str]:
+def options(isolation: Isolation, *, is_root: bool, cwd: Path, views: tuple[GitView, ...] = ()) -> list[str]:
     """Return the options of bwrap; folders that must exist on the host are made."""
     mounts = [
         *_private_folders(),
         *_paths("--ro-bind", (isolation.home, *isolation.visible)),
         *(mount for state in isolation.state for mount in _state(state)),
         *_paths("--bind", isolation.writable),
-        *_work(isolation),
+        *_work(isolation, views),
         *_paths("--ro-bind", isolation.read_only),
     ]
     mounts += _hidden(isolation.hidden, mounts)
@@ -147,22 +149,33 @@ def _state(state: StateFolder) -> Iterator[_Mount]:
     yield from _paths("--bind", tuple(state.path / name for name in (*state.writable, *state.writable_files)))
 
 
-def _work(isolation: Isolation) -> Iterator[_Mount]:
+def git_views(isolation: Isolation, private: Path) -> tuple[GitView, ...]:
+    """Make the views of the git folders of a working copy and its submodules, below a private folder."""
+    own = isolation.worktree or isolation.git
+    if own is None:
+        return ()
+    modules = [path.parent for path in sorted(own.glob("modules/**/HEAD")) if (path.parent / "objects").is_dir()]
+    return tuple(
+        git_view.make_view(folder, private / str(number), is_linked=folder != isolation.git)
+        for number, folder in enumerate((own, *modules))
+    )
+
+
+def _work(isolation: Isolation, views: tuple[GitView, ...]) -> Iterator[_Mount]:
     yield from _paths("--bind", (isolation.work,))
-    git = isolation.git
-    if git is not None and isolation.worktree is None:
-        # A mount of its own: else it could be renamed, and a file that was bound in it replaced.
-        yield from _paths("--bind", (git,))
-        yield from _paths("--ro-bind", tuple(git / name for name in READ_ONLY_OF_GIT))
-        for module in sorted(git.glob("modules/**/config")):
-            yield from _paths("--ro-bind", (module, module.parent / "hooks"))
-    elif git is not None and isolation.worktree is not None:
-        yield from _linked_worktree(isolation.work, git, isolation.worktree)
+    if isolation.git is not None and isolation.worktree is not None:
+        yield from _shared_by_worktrees(isolation.git, isolation.worktree)
+    if isolation.git is not None and (isolation.work / ".git").is_file():
+        yield from _paths("--ro-bind", (isolation.work / ".git",))
+    for view in views:
+        # A mount of its own cannot be renamed either.
+        for option, source, place in git_view.mounts(view, _EMPTY):
+            yield _Mount(place, (option, str(source), str(place)))
 
 
-def _linked_worktree(work: Path, git: Path, worktree: Path) -> Iterator[_Mount]:
-    """Let a worktree commit: its own folder, the objects, and the folder of its branch. All else is read-only."""
-    writable = [worktree, git / "objects"]
+def _shared_by_worktrees(git: Path, worktree: Path) -> Iterator[_Mount]:
+    """Let a worktree commit: the objects, and the folder of its branch. All else that worktrees share is read-only."""
+    writable = [git / "objects"]
     head = _read(worktree / "HEAD")
     if head.startswith("ref: refs/heads/"):
         for folder in (git / head.removeprefix("ref: "), git / "logs" / head.removeprefix("ref: ")):
@@ -170,7 +183,6 @@ def _linked_worktree(work: Path, git: Path, worktree: Path) -> Iterator[_Mount]:
             writable.append(folder.parent)
     yield from _paths("--ro-bind", (git,))
     yield from _paths("--bind", tuple(writable))
-    yield from _paths("--ro-bind", (work / ".git", worktree / "gitdir", worktree / "commondir"))
 
 
 def _paths(option: str, paths: tuple[Path, ...]) -> Iterator[_Mount]:

@@ -38,9 +38,6 @@ HIDDEN_AT_HOME = (
 # Of Bridle's own state: written from outside while the agent runs.
 READ_ONLY_AT_WORK = (".a5c", ".ralph", "bridle.toml")
 
-# Of git's: what makes git run programs, or what another branch is.
-READ_ONLY_OF_GIT = ("config", "hooks", "info", "HEAD", "config.worktree")
-
 # Caches of package managers in the user's home: writable, so that a setup need not load everything again.
 CACHES_AT_HOME = (
     *(".cache", ".npm", ".yarn", ".bun/install/cache", ".local/share/pnpm", ".cargo/registry", ".cargo/git"),

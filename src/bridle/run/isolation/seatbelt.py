@@ -10,7 +10,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from bridle.run.isolation.description import READ_ONLY_OF_GIT, Isolation
+from bridle.run.isolation.description import Isolation
+from bridle.run.isolation.git_view import REPLACED_FILES, WRITABLE_FOLDERS
 
 PROGRAM = "/usr/bin/sandbox-exec"
 
@@ -33,18 +34,15 @@ def _rules(isolation: Isolation, temporary: Path) -> Iterator[str]:
     yield "(allow default)"
     yield "(deny file-write*)"
     sessions = [state.path / name for state in isolation.state for name in (*state.writable, *state.writable_files)]
-    git = [] if isolation.git is None else [isolation.git]
-    if isolation.git is not None and isolation.worktree is not None:
-        git = [isolation.worktree, isolation.git / "objects"]
-    writable = [isolation.work, temporary, *sessions, *isolation.writable, *git]
+    writable = [isolation.work, temporary, *sessions, *isolation.writable]
     yield f"(allow file-write* {_below(writable)} {' '.join(_literal(path) for path in _DEVICES)})"
     yield f"(allow file-write* {_regex('^/dev/fd/')})"
-    protected = [*isolation.read_only]
     if isolation.git is not None:
-        protected += [isolation.git / name for name in READ_ONLY_OF_GIT]
-    yield f"(deny file-write* {_below(protected)})"
+        yield f"(deny file-write* {_below([isolation.git])})"
+        yield f"(allow file-write* {_below([isolation.git / 'objects', *_written_by_git(isolation)])})"
+    yield f"(deny file-write* {_below([*isolation.read_only])})"
     # Else a folder could be renamed, and what is protected in it replaced.
-    parents = [isolation.work, *git]
+    parents = [path for path in (isolation.work, isolation.git, isolation.worktree) if path is not None]
     yield f"(deny file-write-unlink {' '.join(_literal(_real(path)) for path in parents)})"
     if isolation.hidden:
         yield f"(deny file-read* file-write* {_below(isolation.hidden)})"
@@ -54,6 +52,15 @@ def _rules(isolation: Isolation, temporary: Path) -> Iterator[str]:
         yield "(deny network*)"
         yield '(allow network* (local ip "localhost:*"))'
         yield '(allow network-outbound (remote ip "localhost:*"))'
+
+
+def _written_by_git(isolation: Isolation) -> Iterator[Path]:
+    """Return what git writes at work in the folder of a working copy; a file is replaced by its lock file."""
+    own = isolation.worktree or isolation.git
+    if own is not None:
+        yield from (own / name for name in WRITABLE_FOLDERS)
+        linked = () if isolation.worktree is None else ("HEAD",)
+        yield from (own / f"{name}{end}" for name in (*REPLACED_FILES, *linked) for end in ("", ".lock"))
 
 
 def _below(paths: list[Path] | tuple[Path, ...]) -> str:
