@@ -13,7 +13,7 @@ from bridle.errors import DiskError, GitError
 from bridle.loop.effect_results import FileReport
 from bridle.loop.performers import branch
 from bridle.loop.protection import git_metadata, untracked_files
-from bridle.loop.protection.git_metadata import Baseline
+from bridle.loop.protection.git_metadata import Baseline, GitMetadata
 from bridle.loop.protection.repairs import OUR_FOLDERS
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.run_context import RunContext
@@ -58,23 +58,29 @@ async def _restore_git(
     context: RunContext, before: Snapshot, baseline: Baseline, state_before: GitState
 ) -> LeftByAgent:
     """Restore git's own files, the branch and the refs after an agent; its changes to the tree stay."""
+    git_after = _read(context, baseline)
+    restored = git_metadata.restore_files(baseline.metadata, git_after)  # git would obey what the agent wrote
     for name in await stale_git_locks.clear(context.folder):
         context.say(f"removed .git/{name}, which a git process of the agent had left")
     changes = _restore_folders(context)
     leftovers = await git_leftovers.undo(context.git, state_before)
-    git_after = git_metadata.read_metadata(context.folder, context.progress_folder)
     if git_after.folder is None:
         raise GitError(
             f"the agent deleted .git in {context.folder}",
             remedy=f"Restore it from a backup, then run: bridle resume {context.run}. The agent's log has the command.",
         )
-    changes += [*_describe_leftovers(leftovers), *git_metadata.restore_files(baseline.metadata, git_after)]
+    changes += [*_describe_leftovers(leftovers), *restored]
     has_left = await branch.keep_branch(context, head=before.head)
     if has_left or git_after.refs != baseline.metadata.refs:
-        git_after = git_metadata.read_metadata(context.folder, context.progress_folder)
+        git_after = _read(context, baseline)
         changes += await git_metadata.restore_refs(context.git, baseline.metadata, git_after, context.came_from)
-        baseline.accept_refs(git_after, git_metadata.read_metadata(context.folder, context.progress_folder))
+        baseline.accept_refs(git_after, _read(context, baseline))
+    changes += git_metadata.restore_logs(baseline.metadata)
     return LeftByAgent(None, tuple(changes), has_left, leftovers.conflicts[:SHOWN_FILES])
+
+
+def _read(context: RunContext, baseline: Baseline) -> GitMetadata:
+    return git_metadata.read_metadata(context.folder, context.progress_folder, place=baseline.metadata.folder)
 
 
 def unresolved(context: RunContext, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,9 +1,10 @@
-"""Git metadata of a repository: branches and tags, settings, hooks and ignore rules.
+"""Git metadata of a repository: branches and tags, settings, hooks, ignore rules, reflogs and stashes.
 
 No commit contains these, so an agent's changes would remain unseen. Hooks and settings run programs whenever the user
-uses git, and ignore rules hide from the commit what checks see: all of them are restored. Branches belong to the user,
-who may use them during the run: deleted ones are restored, and so is the branch that the run started from, unless it is
-checked out; other changes are only reported.
+uses git, and ignore rules hide from the commit what checks see: all of them are restored, also in the folders of other
+worktrees and of submodules. They are restored before Bridle starts git again, which would obey them. Branches belong to
+the user, who may use them during the run: deleted ones are restored, and so is the branch that the run started from,
+unless it is checked out; other changes are only reported. Entries of reflogs, which are also the stashes, are restored.
 
 Agents that work at the same time share one baseline, read before the first of them: what one of them changes is never
 the baseline of another.
@@ -12,8 +13,9 @@ the baseline of another.
 from __future__ import annotations
 
 import os
+import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,12 +24,13 @@ from msgspec.structs import replace
 
 from bridle.errors import DiskError
 from bridle.ground import disk
-from bridle.ground.git_folder import find_common_folder
+from bridle.ground.git_folder import find_common_folder, submodule_folders
 from bridle.loop.effect_results import FileReport
+from bridle.loop.protection import reflogs
 from bridle.workspace.git import Git
 
-# Settings, ignore rules and hooks have a few kilobytes.
-LIMIT_BYTES = 1024 * 1024
+# Settings, ignore rules and hooks have a few kilobytes; the index of a worktree, 100 bytes for each file.
+LIMIT_BYTES = 32 * 1024 * 1024
 # More than the hooks that git knows.
 HOOKS_LIMIT = 100
 # The most refs that are reported singly.
@@ -37,7 +40,16 @@ HEADS = "refs/heads/"
 NATIVE_HOOKS = ".a5c/hooks"
 _WATCHED_REFS = (HEADS, "refs/tags/", "refs/stash", "refs/replace/")
 _OUR_BRANCHES = "refs/heads/bridle/"
-_FILES = ("config", "config.worktree", "info/exclude", "info/attributes", "info/grafts", "objects/info/alternates")
+# What git obeys in its folder, besides hooks: gitrepository-layout(5).
+_FILES = (
+    *("config", "config.worktree", "commondir", "info/exclude", "info/attributes", "info/grafts"),
+    *("info/sparse-checkout", "objects/info/alternates", "objects/info/http-alternates"),
+)
+_WORK_OF_WORKTREE = ("/HEAD", "/index")
+_FILES_OF_WORKTREE = ("/commondir", "/gitdir", "/config.worktree", *_WORK_OF_WORKTREE)
+_FOLDERS = ("hooks", "remotes", "branches")
+_WORKTREES = "worktrees/"
+_MODULES = "modules/"
 _PACKED = "packed-refs"
 _PACKED_LIMIT_BYTES = 64 * 1024 * 1024
 _SAMPLE = ".sample"
@@ -51,6 +63,10 @@ class GitMetadata(Struct, frozen=True):
     files: Mapping[str, tuple[int, bytes]]
     """Settings, ignore rules and hooks: the mode and the bytes of each."""
     refs: Mapping[str, str]
+    linked: frozenset[str] = frozenset()
+    """The folders of worktrees and submodules in the common folder."""
+    logs: Mapping[str, bytes] = {}
+    """Reflogs; that of `refs/stash` has the stashes."""
 
 
 class Baseline:
@@ -92,15 +108,29 @@ def agent_at_work(folder: Path, repository: Path | None = None) -> Iterator[Base
             del _baselines[place]
 
 
-def read_metadata(folder: Path, repository: Path | None = None) -> GitMetadata:
-    """Read the current metadata without starting git. Native hooks are those of `repository`."""
-    place = find_common_folder(folder)
-    if place is None:
+def read_metadata(folder: Path, repository: Path | None = None, *, place: Path | None = None) -> GitMetadata:
+    """Read the current metadata without starting git. Native hooks are those of `repository`.
+
+    `place` is the common git folder, if it is known: after an agent the files that lead to it cannot be trusted.
+    """
+    place = place or find_common_folder(folder)
+    if place is None or not place.is_dir():
         return GitMetadata(None, {}, {})
-    hooks = (f"hooks/{name}" for name in _names(place / "hooks")[:HOOKS_LIMIT] if not name.endswith(_SAMPLE))
-    native = _native(repository or folder)
-    files = {name: file for name in (*_FILES, *hooks, *native) if (file := _file(place / name)) is not None}
-    return GitMetadata(place, files, dict(_refs(place)))
+    modules = [path.relative_to(place).as_posix() for path in submodule_folders(place)]
+    worktrees = [f"{_WORKTREES}{name}" for name in _names(place / _WORKTREES)]
+    names = [*_control_files(place, ["", *(f"{module}/" for module in modules)]), *_native(repository or folder)]
+    names += [f"{worktree}{name}" for worktree in worktrees for name in _FILES_OF_WORKTREE]
+    files = {name: file for name in names if (file := _file(place / name)) is not None}
+    return GitMetadata(place, files, dict(_refs(place)), frozenset((*modules, *worktrees)), reflogs.read(place))
+
+
+def _control_files(place: Path, folders: Sequence[str]) -> Iterator[str]:
+    """Yield the names of the files that git obeys in its folder and those of submodules."""
+    for folder in folders:
+        yield from (f"{folder}{name}" for name in _FILES)
+        for kind in _FOLDERS:
+            names = [name for name in _names(place / folder / kind)[:HOOKS_LIMIT] if not name.endswith(_SAMPLE)]
+            yield from (f"{folder}{kind}/{name}" for name in names)
 
 
 def _native(repository: Path) -> list[str]:
@@ -112,14 +142,41 @@ def _native(repository: Path) -> list[str]:
 def restore_files(before: GitMetadata, now: GitMetadata) -> list[FileReport]:
     """Restore settings, ignore rules and hooks; report what was changed."""
     reports: list[FileReport] = []
-    for name in sorted({*before.files, *now.files}) if before.folder is not None else ():
+    if before.folder is None:
+        return reports
+    for name in sorted({*before.files, *now.files}):
+        if not _is_restored(before, now, name):
+            continue
         was = before.files.get(name)
-        if before.folder is not None and was != now.files.get(name):
-            _write(before.folder / name, was)
-            change = "added" if was is None else "changed" if name in now.files else "deleted"
-            shown = f"{NATIVE_HOOKS}{name.partition(NATIVE_HOOKS)[2]}" if os.path.isabs(name) else f".git/{name}"
-            reports.append(FileReport(shown, f"it was {change}, and was restored, because no commit contains it"))
+        _write(before.folder / name, was)
+        change = "added" if was is None else "changed" if name in now.files else "deleted"
+        shown = f"{NATIVE_HOOKS}{name.partition(NATIVE_HOOKS)[2]}" if os.path.isabs(name) else f".git/{name}"
+        reports.append(FileReport(shown, f"it was {change}, and was restored, because no commit contains it"))
     return reports
+
+
+def _is_restored(before: GitMetadata, now: GitMetadata, name: str) -> bool:
+    """Return whether a file that has changed is restored.
+
+    Not if it is of a worktree or submodule that is new, or of a worktree that was removed. In other worktrees the user
+    may work, so their HEAD and index only count where they were deleted.
+    """
+    was, is_now = before.files.get(name), now.files.get(name)
+    if was == is_now or before.folder is None or (was is not None and not _is_readable(was)):
+        return False
+    owners = [folder for folder in {*before.linked, *now.linked} if name.startswith(f"{folder}/")]
+    owner = max(owners, key=len, default=None)
+    if owner is None or not name.startswith((_WORKTREES, _MODULES)):
+        return True
+    if owner not in before.linked or (is_now is not None and name.endswith(_WORK_OF_WORKTREE)):
+        return False
+    pointer = before.files.get(f"{owner}/gitdir")
+    return pointer is None or os.path.exists(os.fsdecode(pointer[1].strip()))
+
+
+def restore_logs(before: GitMetadata) -> list[FileReport]:
+    """Restore entries that were removed from reflogs, after the refs; report them."""
+    return reflogs.restore(before.logs, before.folder) if before.folder is not None else []
 
 
 async def restore_refs(git: Git, before: GitMetadata, now: GitMetadata, came_from: str | None) -> list[FileReport]:
@@ -132,6 +189,8 @@ async def restore_refs(git: Git, before: GitMetadata, now: GitMetadata, came_fro
 
 
 def _write(path: Path, was: tuple[int, bytes] | None) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
     path.unlink(missing_ok=True)
     if was is None:
         return
@@ -147,10 +206,11 @@ async def _ref(git: Git, before: GitMetadata, now: GitMetadata, name: str, came_
     short = name.removeprefix(HEADS)
     if was is None:
         return FileReport(short, f"it was created at {is_now}")
-    is_ours = is_now is None or name == f"{HEADS}{came_from}"
+    is_dropped = name == reflogs.STASH and reflogs.has_entry(before.logs, name, is_now or "")
+    is_ours = is_now is None or name == f"{HEADS}{came_from}" or is_dropped
     if not is_ours or (is_now is not None and _is_checked_out(before.folder, name)):
         return FileReport(short, f"it was moved from {was} to {is_now}")
-    code, _ = await git.run("update-ref", "-m", "bridle: an agent had moved it", name, was, accepts=(0, 1, 128))
+    code, _ = await git.run("update-ref", "-m", reflogs.RESTORED, name, was, accepts=(0, 1, 128))
     outcome = "it was restored" if code == 0 else f"restoring it to {was} failed"
     return FileReport(short, f"it was {'deleted' if is_now is None else f'moved to {is_now}'}; {outcome}")
 
@@ -199,11 +259,22 @@ def _names(folder: Path) -> list[str]:
 
 
 def _file(path: Path) -> tuple[int, bytes] | None:
-    """Return a file's mode and bytes, or a link's target; None for anything else and for large files."""
+    """Return a file's mode and bytes, or a link's target; None where there is nothing.
+
+    A folder, a pipe and a file that is too large have no bytes, see `_is_readable`.
+    """
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):
             return mode, os.fsencode(os.readlink(path))
-        return (mode, disk.read_bounded(path, LIMIT_BYTES)) if stat.S_ISREG(mode) else None
-    except (OSError, DiskError):
+        if not stat.S_ISREG(mode):
+            return mode, b""
+        return mode, disk.read_bounded(path, LIMIT_BYTES)
+    except OSError:
         return None
+    except DiskError:
+        return stat.S_IFDIR, b""
+
+
+def _is_readable(file: tuple[int, bytes]) -> bool:
+    return stat.S_ISREG(file[0]) or stat.S_ISLNK(file[0])

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from bridle.ground import git_folder
 from bridle.run.isolation import git_view
 from bridle.run.isolation.description import PRIVATE_FOLDERS, Isolation, StateFolder
 from bridle.run.isolation.git_view import GitView
@@ -154,10 +155,9 @@ def git_views(isolation: Isolation, private: Path) -> tuple[GitView, ...]:
     own = isolation.worktree or isolation.git
     if own is None:
         return ()
-    modules = [path.parent for path in sorted(own.glob("modules/**/HEAD")) if (path.parent / "objects").is_dir()]
     return tuple(
         git_view.make_view(folder, private / str(number), is_linked=folder != isolation.git)
-        for number, folder in enumerate((own, *modules))
+        for number, folder in enumerate((own, *git_folder.submodule_folders(own)))
     )
 
 
