@@ -90,11 +90,13 @@ def options(isolation: Isolation, *, is_root: bool, cwd: Path, views: tuple[GitV
         *_private_folders(),
         *_paths("--ro-bind", (isolation.home, *isolation.visible)),
         *(mount for state in isolation.state for mount in _state(state)),
+        *_caches(isolation),
         *_paths("--bind", isolation.writable),
         *_work(isolation, views),
         *_paths("--ro-bind", isolation.read_only),
     ]
-    mounts += _hidden(isolation.hidden, mounts)
+    mounts += _hidden(isolation.private, mounts, mode="700")
+    mounts += _hidden(isolation.hidden, mounts, mode="000")
     return [
         *_basics(isolation, is_root=is_root),
         # A folder first, then what is in it. The order of those at the same place is kept: the last one counts.
@@ -130,15 +132,24 @@ def _private_folders() -> Iterator[_Mount]:
     yield from _paths("--ro-bind", (Path("/run/systemd/resolve"),))
 
 
-def _hidden(paths: tuple[Path, ...], mounts: list[_Mount]) -> Iterator[_Mount]:
+def _hidden(paths: tuple[Path, ...], mounts: list[_Mount], *, mode: str) -> list[_Mount]:
+    """Show folders and files as empty; `mode` is that of a folder in which nothing is visible."""
+    hidden = []
     for real in dict.fromkeys(os.path.realpath(path) for path in paths):  # bwrap does not follow absolute links
         path = Path(real)
         if os.path.isdir(path):
             # What is visible in it must be reachable; else it cannot even be listed.
-            mode = "755" if any(path in mount.path.parents for mount in mounts) else "000"
-            yield _Mount(path, ("--perms", mode, "--tmpfs", real))
+            used = "755" if any(path in mount.path.parents for mount in mounts) else mode
+            hidden.append(_Mount(path, ("--perms", used, "--tmpfs", real)))
         elif os.path.lexists(path):
-            yield _Mount(path, ("--ro-bind", str(_EMPTY), real))
+            hidden.append(_Mount(path, ("--ro-bind", str(_EMPTY), real)))
+    return hidden
+
+
+def _caches(isolation: Isolation) -> Iterator[_Mount]:
+    for path, place in isolation.caches:
+        real = os.path.realpath(path)
+        yield _Mount(Path(real), ("--bind", str(place), real))
 
 
 def _state(state: StateFolder) -> Iterator[_Mount]:

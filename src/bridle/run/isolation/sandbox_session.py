@@ -70,7 +70,8 @@ def enter_sandbox(
     if chosen.name == SEATBELT:
         with tempfile.TemporaryDirectory(prefix="bridle-") as temporary:
             command = seatbelt.command(isolation, temporary=Path(temporary))
-            yield Sandboxed((*command, *argv), {**environment, "TMPDIR": temporary})
+            caches = seatbelt.cache_variables(isolation)
+            yield Sandboxed((*command, *argv), {**environment, **caches, "TMPDIR": temporary})
         return
     with open_sandbox(chosen.program, isolation, cwd=Path(os.path.realpath(cwd))) as sandbox:
         yield Sandboxed(argv, environment, sandbox)

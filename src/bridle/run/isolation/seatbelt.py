@@ -19,9 +19,25 @@ PROGRAM = "/usr/bin/sandbox-exec"
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/tty", "/dev/dtracehelper")
 
 
+_CACHE_VARIABLES = {
+    "XDG_CACHE_HOME": (".cache", ""),
+    "PIP_CACHE_DIR": (".cache", "/pip"),
+    "UV_CACHE_DIR": (".cache", "/uv"),
+    "GOCACHE": (".cache", "/go-build"),
+    "GOMODCACHE": ("go/pkg", "/mod"),
+    "npm_config_cache": (".npm", ""),
+}
+
+
 def command(isolation: Isolation, *, temporary: Path) -> tuple[str, ...]:
     """Return the start of the command line; `temporary` is the folder for temporary files, and TMPDIR must name it."""
     return (PROGRAM, "-p", profile(isolation, temporary=temporary))
+
+
+def cache_variables(isolation: Isolation) -> dict[str, str]:
+    """Return the variables with which package managers use the caches of Bridle: paths cannot be replaced here."""
+    places = {path.relative_to(isolation.home).as_posix(): str(place) for path, place in isolation.caches}
+    return {variable: places[name] + end for variable, (name, end) in _CACHE_VARIABLES.items() if name in places}
 
 
 def profile(isolation: Isolation, *, temporary: Path) -> str:
@@ -44,8 +60,15 @@ def _rules(isolation: Isolation, temporary: Path) -> Iterator[str]:
     # Else a folder could be renamed, and what is protected in it replaced.
     parents = [path for path in (isolation.work, isolation.git, isolation.worktree) if path is not None]
     yield f"(deny file-write-unlink {' '.join(_literal(_real(path)) for path in parents)})"
+    if isolation.private:
+        # What is known of their names does no harm, and programs resolve the paths of what is visible in them.
+        yield f"(deny file-read-data file-write* {_below(isolation.private)})"
     if isolation.hidden:
         yield f"(deny file-read* file-write* {_below(isolation.hidden)})"
+    if isolation.visible:
+        yield f"(allow file-read* {_below(isolation.visible)})"
+    if isolation.caches:
+        yield f"(allow file-read* file-write* {_below([place for _, place in isolation.caches])})"
     yield "(deny signal)"
     yield "(allow signal (target same-sandbox))"
     if not isolation.has_network:
