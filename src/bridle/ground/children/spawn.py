@@ -36,6 +36,8 @@ class Sandbox(Struct, frozen=True):
     """Passed through a descriptor: they are in no list of processes."""
     status: int
     """The descriptor of a file to which it reports, as JSON, the exit code of a child that has run."""
+    system_call_filter: bytes = b""
+    """A seccomp filter for the child; none if it is empty."""
 
 
 class Spawn(Struct, frozen=True):
@@ -113,13 +115,16 @@ def _popen(
 ) -> subprocess.Popen[bytes]:
     kept = [*keep]
     argv = list(spawn.argv)
-    options = -1
+    files: list[int] = []
     try:
         if spawn.sandbox is not None:
-            options = _memory_file(b"".join(os.fsencode(option) + b"\0" for option in spawn.sandbox.options))
-            status = spawn.sandbox.status
-            argv = [spawn.sandbox.program, "--args", str(options), "--json-status-fd", str(status), "--", *argv]
-            kept += [options, status]
+            files.append(_memory_file(b"".join(os.fsencode(option) + b"\0" for option in spawn.sandbox.options)))
+            words = ["--args", str(files[0]), "--json-status-fd", str(spawn.sandbox.status)]
+            if spawn.sandbox.system_call_filter:
+                files.append(_memory_file(spawn.sandbox.system_call_filter))
+                words += ["--seccomp", str(files[1])]
+            argv = [spawn.sandbox.program, *words, "--", *argv]
+            kept += [*files, spawn.sandbox.status]
         return subprocess.Popen(  # the supervisor only makes system calls
             argv,
             cwd=spawn.cwd,
@@ -144,8 +149,8 @@ def _popen(
             payload=SpawnFailure("arguments", None),
         ) from error
     finally:
-        if options >= 0:
-            os.close(options)
+        for fd in files:
+            os.close(fd)
 
 
 def _memory_file(data: bytes) -> int:

@@ -16,6 +16,7 @@ from bridle.run.isolation import bubblewrap, git_view, seatbelt
 from bridle.run.isolation.description import Isolation, describe
 from bridle.run.isolation.passed_variables import passed_variables
 from bridle.run.isolation.sandbox_rules import SEATBELT, ChosenSandbox
+from bridle.run.isolation.system_calls import without_keyrings
 
 # How bwrap reports that the program itself has run: without it, an exit code is one of bwrap.
 _HAS_RUN = b'"exit-code"'
@@ -86,7 +87,7 @@ def open_sandbox(program: str, isolation: Isolation, *, cwd: Path) -> Iterator[S
             views = bubblewrap.git_views(isolation, Path(private))
             options = bubblewrap.options(isolation, is_root=os.geteuid() == 0, cwd=cwd, views=views)
             try:
-                yield Sandbox(program, tuple(options), status)
+                yield Sandbox(program, tuple(options), status, without_keyrings())
             finally:
                 for view in views:
                     git_view.copy_back(view)
