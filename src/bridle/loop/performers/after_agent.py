@@ -75,7 +75,7 @@ async def _restore_git(
         git_after = _read(context, baseline)
         changes += await git_metadata.restore_refs(context.git, baseline.metadata, git_after, context.came_from)
         baseline.accept_refs(git_after, _read(context, baseline))
-    changes += git_metadata.restore_logs(baseline.metadata)
+    changes += git_metadata.restore_logs(baseline.metadata, git_after)
     return LeftByAgent(None, tuple(changes), has_left, leftovers.conflicts[:SHOWN_FILES])
 
 

@@ -174,9 +174,16 @@ def _is_restored(before: GitMetadata, now: GitMetadata, name: str) -> bool:
     return pointer is None or os.path.exists(os.fsdecode(pointer[1].strip()))
 
 
-def restore_logs(before: GitMetadata) -> list[FileReport]:
-    """Restore entries that were removed from reflogs, after the refs; report them."""
-    return reflogs.restore(before.logs, before.folder) if before.folder is not None else []
+def restore_logs(before: GitMetadata, now: GitMetadata) -> list[FileReport]:
+    """Restore entries that were removed from reflogs, after the refs; report those whose refs are not reported."""
+    if before.folder is None:
+        return []
+    names = reflogs.restore(before.logs, before.folder)
+    names = [name for name in names if before.refs.get(name) == now.refs.get(name)]
+    reports = [FileReport(f".git/logs/{name}", "entries were removed, and were restored") for name in names[:SHOWN]]
+    if len(names) > SHOWN:
+        reports.append(FileReport(".git/logs", f"entries of {len(names) - SHOWN} more were removed, and were restored"))
+    return reports
 
 
 async def restore_refs(git: Git, before: GitMetadata, now: GitMetadata, came_from: str | None) -> list[FileReport]:

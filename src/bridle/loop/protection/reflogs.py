@@ -8,7 +8,6 @@ from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import clock, disk
-from bridle.loop.effect_results import FileReport
 
 STASH = "refs/stash"
 RESTORED = "bridle: an agent had moved it"
@@ -19,8 +18,6 @@ _TOTAL_LIMIT_BYTES = 64 * 1024 * 1024
 # `git gc` removes entries of unreachable commits after this time.
 _EXPIRE_SECONDS = 30 * 86400.0
 _OWN = ("refs/bridle/", "refs/heads/bridle/")
-# The most logs that are reported singly.
-_SHOWN = 10
 
 
 def read(place: Path) -> dict[str, bytes]:
@@ -40,9 +37,9 @@ def has_entry(logs: Mapping[str, bytes], name: str, commit: str) -> bool:
     return any(entry.startswith(f"{commit} ".encode()) for entry in map(_entry, logs.get(name, b"").splitlines()))
 
 
-def restore(before: Mapping[str, bytes], place: Path) -> list[FileReport]:
-    """Add entries that were removed from reflogs; new ones stay."""
-    reports: list[FileReport] = []
+def restore(before: Mapping[str, bytes], place: Path) -> list[str]:
+    """Add entries that were removed from reflogs; new ones stay. Return the refs of those logs."""
+    restored: list[str] = []
     for name in sorted(before):
         path = place / "logs" / name
         lines = (_content(path) or b"").splitlines(keepends=True)
@@ -52,11 +49,8 @@ def restore(before: Mapping[str, bytes], place: Path) -> list[FileReport]:
         new = [line for line in lines if _entry(line) not in known and RESTORED.encode() not in line]
         _make_room(place / "logs", path)
         disk.write_atomic(path, before[name] + b"".join(new), mode=0o644)
-        reports.append(FileReport(f".git/logs/{name}", "entries were removed from it, and were restored"))
-    if len(reports) > _SHOWN:
-        more = FileReport(".git/logs", f"entries were removed from {len(reports) - _SHOWN} more, and were restored")
-        return [*reports[:_SHOWN], more]
-    return reports
+        restored.append(name)
+    return restored
 
 
 def _has_lost(name: str, before: list[bytes], now: list[bytes]) -> bool:
