@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from bridle.errors import DiskError, GitError
 from bridle.loop.effect_results import FileReport
 from bridle.loop.performers import branch
-from bridle.loop.protection import git_metadata, untracked_files
+from bridle.loop.protection import git_metadata, nested_repositories, untracked_files
 from bridle.loop.protection.git_metadata import Baseline, GitMetadata
+from bridle.loop.protection.nested_repositories import Repositories
 from bridle.loop.protection.repairs import OUR_FOLDERS
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.run_context import RunContext
@@ -38,7 +39,21 @@ class LeftByAgent(Struct, frozen=True):
     """Why git cannot be used any more."""
 
 
-async def restore(context: RunContext, before: Snapshot, baseline: Baseline, state_before: GitState) -> LeftByAgent:
+class BeforeAgent(Struct, frozen=True):
+    """The state of git in a working copy before an agent runs in it."""
+
+    git_state: GitState
+    nested: Repositories
+    """The repositories below it."""
+
+
+def read_before(context: RunContext, baseline: Baseline) -> BeforeAgent:
+    """Read the state of git without starting it."""
+    nested = nested_repositories.read(context.folder, baseline.metadata.folder)
+    return BeforeAgent(git_leftovers.read_state(context.folder), nested)
+
+
+async def restore(context: RunContext, before: Snapshot, baseline: Baseline, state_before: BeforeAgent) -> LeftByAgent:
     """Restore git after an agent and take a snapshot of its work.
 
     A failure is part of the result: the agent has been paid, and another one would cost as much and fail too.
@@ -55,15 +70,15 @@ async def restore(context: RunContext, before: Snapshot, baseline: Baseline, sta
 
 
 async def _restore_git(
-    context: RunContext, before: Snapshot, baseline: Baseline, state_before: GitState
+    context: RunContext, before: Snapshot, baseline: Baseline, state_before: BeforeAgent
 ) -> LeftByAgent:
     """Restore git's own files, the branch and the refs after an agent; its changes to the tree stay."""
     git_after = _read(context, baseline)
-    restored = git_metadata.restore_files(baseline.metadata, git_after)  # git would obey what the agent wrote
+    restored = await _restore_control_files(context, baseline, git_after, state_before.nested)
     for name in await stale_git_locks.clear(context.folder):
         context.say(f"removed .git/{name}, which a git process of the agent had left")
     changes = _restore_folders(context)
-    leftovers = await git_leftovers.undo(context.git, state_before)
+    leftovers = await git_leftovers.undo(context.git, state_before.git_state)
     if git_after.folder is None:
         raise GitError(
             f"the agent deleted .git in {context.folder}",
@@ -77,6 +92,18 @@ async def _restore_git(
         baseline.accept_refs(git_after, _read(context, baseline))
     changes += git_metadata.restore_logs(baseline.metadata, git_after)
     return LeftByAgent(None, tuple(changes), has_left, leftovers.conflicts[:SHOWN_FILES])
+
+
+async def _restore_control_files(
+    context: RunContext, baseline: Baseline, now: GitMetadata, nested: Repositories
+) -> list[FileReport]:
+    """Restore what git obeys before anything else: the next git would run what the agent wrote."""
+    reports = git_metadata.restore_files(baseline.metadata, now)
+    if now.folder is not None:
+        found = nested_repositories.read(context.folder, now.folder)
+        reports += await nested_repositories.restore(context.git, nested, found)
+        reports += await nested_repositories.make_linked_harmless(context.git, baseline.metadata, now)
+    return reports
 
 
 def _read(context: RunContext, baseline: Baseline) -> GitMetadata:

@@ -56,7 +56,7 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader,
     is_known = known_files.take_over(context, args.kind)
     with after_agent.agent_at_work(context) as git_baseline:
         before = await _snapshot(context, args, is_known=is_known)
-        state_before = git_leftovers.read_state(context.folder)
+        state_before = after_agent.read_before(context, git_baseline)
         start = baseline.find(context)
         if start is not None:
             check_programs.record(context, start.protected.programs, before.name)

@@ -53,6 +53,11 @@ _MODULES = "modules/"
 _PACKED = "packed-refs"
 _PACKED_LIMIT_BYTES = 64 * 1024 * 1024
 _SAMPLE = ".sample"
+_NO_COMMIT = "because no commit contains it"
+
+
+File = tuple[int, bytes]
+"""The mode of a file, and its bytes."""
 
 
 class GitMetadata(Struct, frozen=True):
@@ -60,7 +65,7 @@ class GitMetadata(Struct, frozen=True):
 
     folder: Path | None
     """The common git folder; None if there is none."""
-    files: Mapping[str, tuple[int, bytes]]
+    files: Mapping[str, File]
     """Settings, ignore rules and hooks: the mode and the bytes of each."""
     refs: Mapping[str, str]
     linked: frozenset[str] = frozenset()
@@ -124,6 +129,30 @@ def read_metadata(folder: Path, repository: Path | None = None, *, place: Path |
     return GitMetadata(place, files, dict(_refs(place)), frozenset((*modules, *worktrees)), reflogs.read(place))
 
 
+def read_control_files(place: Path) -> dict[str, File]:
+    """Return the files that git obeys in one git folder."""
+    return {name: file for name in _control_files(place, [""]) if (file := _file(place / name)) is not None}
+
+
+def restore_control_files(
+    place: Path, before: Mapping[str, File], now: Mapping[str, File], shown: str
+) -> list[FileReport]:
+    """Restore the files that git obeys in one git folder; report what was changed."""
+    reports: list[FileReport] = []
+    for name in sorted({*before, *now}):
+        was = before.get(name)
+        if was != now.get(name) and (was is None or _is_readable(was)):
+            _write(place / name, was)
+            change = "added" if was is None else "changed" if name in now else "deleted"
+            reports.append(FileReport(f"{shown}/{name}", f"it was {change}, and was restored, {_NO_COMMIT}"))
+    return reports
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Replace a file, or what an agent has put at its place."""
+    _write(path, (stat.S_IFREG | 0o644, data))
+
+
 def _control_files(place: Path, folders: Sequence[str]) -> Iterator[str]:
     """Yield the names of the files that git obeys in its folder and those of submodules."""
     for folder in folders:
@@ -151,7 +180,7 @@ def restore_files(before: GitMetadata, now: GitMetadata) -> list[FileReport]:
         _write(before.folder / name, was)
         change = "added" if was is None else "changed" if name in now.files else "deleted"
         shown = f"{NATIVE_HOOKS}{name.partition(NATIVE_HOOKS)[2]}" if os.path.isabs(name) else f".git/{name}"
-        reports.append(FileReport(shown, f"it was {change}, and was restored, because no commit contains it"))
+        reports.append(FileReport(shown, f"it was {change}, and was restored, {_NO_COMMIT}"))
     return reports
 
 
@@ -195,7 +224,7 @@ async def restore_refs(git: Git, before: GitMetadata, now: GitMetadata, came_fro
     return reports
 
 
-def _write(path: Path, was: tuple[int, bytes] | None) -> None:
+def _write(path: Path, was: File | None) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     path.unlink(missing_ok=True)
@@ -265,7 +294,7 @@ def _names(folder: Path) -> list[str]:
         return []  # there is no such folder
 
 
-def _file(path: Path) -> tuple[int, bytes] | None:
+def _file(path: Path) -> File | None:
     """Return a file's mode and bytes, or a link's target; None where there is nothing.
 
     A folder, a pipe and a file that is too large have no bytes, see `_is_readable`.
@@ -283,5 +312,5 @@ def _file(path: Path) -> tuple[int, bytes] | None:
         return stat.S_IFDIR, b""
 
 
-def _is_readable(file: tuple[int, bytes]) -> bool:
+def _is_readable(file: File) -> bool:
     return stat.S_ISREG(file[0]) or stat.S_ISLNK(file[0])
