@@ -76,3 +76,16 @@ def test_a_new_repository_without_programs_and_one_elsewhere_stay_as_they_are(tm
     (work / "pointer/.git").write_text(f"gitdir: {tmp_path}/elsewhere/.git\n")
     assert restore(work, {}) == {}
     assert (tmp_path / "elsewhere/.git/config").read_bytes() == before
+
+
+def test_settings_that_cannot_be_parsed_are_removed(tmp_path: Path) -> None:
+    work = make_target(tmp_path).work
+    for name, text in (("broken", "[core\n"), ("included", "[include]\n\tpath = ../evil\n"), ("plain", None)):
+        make_nested(work / name)
+        if text is not None:
+            (work / name / ".git/config").write_text(text)
+    (work / "broken/.git/hooks/pre-commit").symlink_to("/bin/true")
+    reports = restore(work, {})
+    assert set(reports) == {"broken/.git/config", "broken/.git/hooks/pre-commit", "included/.git/config"}
+    assert git(work / "broken", "status", "--porcelain", "a") == ""
+    assert (work / "included/.git/config").read_text() == ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -35,7 +36,16 @@ _HARMLESS = re.compile(
     r"|user\.(?:name|email)|init\.defaultbranch|lfs\.repositoryformatversion|pull\.(?:ff|rebase)",
     re.DOTALL,
 )
+# The configuration that `git init` and `git clone` write: it need not be parsed.
+_AS_MADE = re.compile(
+    rb"(?:\[core\]\n|\[(?:remote|branch) \"[^\"\\\n]+\"\]\n|\t(?:repositoryformatversion|filemode|bare|logallrefupdates"
+    rb"|ignorecase|precomposeunicode|symlinks|fetch|remote|merge) = [^\\\"\n;#]+\n|\turl = (?!ext::)[^\\\"\n;#]+\n)*"
+)
+# An agent could make any number of others; each of them takes a start of git.
+_PARSED = 100
 _SHOWN_SETTINGS = 5
+# The most files that are reported singly.
+_SHOWN = 20
 
 
 def read(top: Path, common: Path | None) -> dict[Path, dict[str, File]]:
@@ -57,13 +67,18 @@ def read(top: Path, common: Path | None) -> dict[Path, dict[str, File]]:
 async def restore(git: Git, before: Repositories, now: Repositories) -> list[FileReport]:
     """Restore what git obeys in repositories of the user, and remove what runs programs from new ones."""
     reports: list[FileReport] = []
+    new = 0
     for place, files in now.items():
         shown = os.path.relpath(place, os.path.realpath(git.folder))
         known = before.get(place)
         if known is not None:
             reports += git_metadata.restore_control_files(place, known, files, shown)
         else:
-            reports += await _make_harmless(git, place, files, shown)
+            new += 0 if _is_as_made(files) else 1
+            reports += await _make_harmless(git, place, files, shown, is_parsed=new <= _PARSED)
+    if len(reports) > _SHOWN:
+        more = FileReport(".", f"{len(reports) - _SHOWN} more files of nested repositories were restored or removed")
+        return [*reports[:_SHOWN], more]
     return reports
 
 
@@ -82,20 +97,31 @@ async def make_linked_harmless(git: Git, before: GitMetadata, now: GitMetadata) 
 
 
 async def _make_harmless(
-    git: Git, place: Path, files: Mapping[str, File], shown: str, *, keeps: tuple[str, ...] = ()
+    git: Git,
+    place: Path,
+    files: Mapping[str, File],
+    shown: str,
+    *,
+    keeps: tuple[str, ...] = (),
+    is_parsed: bool = True,
 ) -> list[FileReport]:
     """Remove hooks and files that lead to other settings, and from the settings those that run programs."""
     kept = {name: file for name, file in files.items() if name in keeps or not name.startswith(_DANGEROUS)}
     reports = git_metadata.restore_control_files(place, kept, files, shown)
-    return [*reports, *await _filter_settings(git, place / _CONFIG, f"{shown}/{_CONFIG}")]
+    if _is_as_made(files):
+        return reports
+    return [*reports, *await _filter_settings(git, place / _CONFIG, f"{shown}/{_CONFIG}", is_parsed=is_parsed)]
 
 
-async def _filter_settings(git: Git, config: Path, shown: str) -> list[FileReport]:
-    """Remove the settings of a new repository that run programs; report them."""
-    if not os.path.lexists(config):
-        return []
+def _is_as_made(files: Mapping[str, File]) -> bool:
+    mode, data = files.get(_CONFIG, (stat.S_IFREG, b""))
+    return stat.S_ISREG(mode) and _AS_MADE.fullmatch(data) is not None
+
+
+async def _filter_settings(git: Git, config: Path, shown: str, *, is_parsed: bool) -> list[FileReport]:
+    """Remove the settings of a new repository that run programs, or all if they are not parsed; report them."""
     settings: list[tuple[str, str]] | None = None
-    if config.is_file() and not config.is_symlink():
+    if is_parsed and config.is_file() and not config.is_symlink():
         words = ("config", "--file", str(config), "--no-includes", "--list", "-z")
         code, text = await git.run(*words, accepts=tuple(range(256)))
         listed = [entry.partition("\n") for entry in text.split("\0") if entry]
@@ -105,7 +131,7 @@ async def _filter_settings(git: Git, config: Path, shown: str) -> list[FileRepor
         return []
     git_metadata.replace_file(config, "".join(_lines(kept)).encode("utf-8", "surrogateescape"))
     removed = dict.fromkeys(name for name, value in settings or () if not _is_harmless(name, value))
-    names = ", ".join([*removed][:_SHOWN_SETTINGS]) or "it could not be read"
+    names = ", ".join([*removed][:_SHOWN_SETTINGS]) or "all of them"
     more = f" and {len(removed) - _SHOWN_SETTINGS} more" if len(removed) > _SHOWN_SETTINGS else ""
     what = "these settings of a new nested repository were removed, because git may run programs by them"
     return [FileReport(shown, f"{what}: {names}{more}")]

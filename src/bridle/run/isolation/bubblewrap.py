@@ -20,6 +20,7 @@ from bridle.ground import git_folder
 from bridle.run.isolation import git_view
 from bridle.run.isolation.description import PRIVATE_FOLDERS, Isolation, StateFolder
 from bridle.run.isolation.git_view import GitView
+from bridle.run.isolation.system_calls import without_keyrings
 
 # The probe takes 5 milliseconds; this is for a loaded machine.
 PROBE_SECONDS = 10.0
@@ -70,16 +71,21 @@ def probe(program: str | None, *, has_network: bool = True) -> Probe:
         return Probe(None, "bwrap was not found")
     isolation = Isolation(work=Path("/nonexistent"), home=Path("/nonexistent"), has_network=has_network)
     arguments = options(isolation, is_root=os.geteuid() == 0, cwd=Path("/"))
+    system_calls = os.memfd_create("filter")
     try:
+        os.pwrite(system_calls, without_keyrings(), 0)
         done = subprocess.run(
-            [program, *arguments, "--", "/bin/sh", "-c", "exit 0"],
+            [program, "--seccomp", str(system_calls), *arguments, "--", "/bin/sh", "-c", "exit 0"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             env={},
             timeout=PROBE_SECONDS,
+            pass_fds=(system_calls,),
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return Probe(program, str(error))
+    finally:
+        os.close(system_calls)
     reason = done.stderr.decode("utf-8", "replace").strip()
     return Probe(program, None if done.returncode == 0 else reason or f"it exited with {done.returncode}")
 

@@ -200,9 +200,21 @@ def _program_folders(environment: Mapping[str, str], program: str | None, user: 
     for folder in dict.fromkeys(os.path.realpath(folder) for folder in folders):
         parent = os.path.dirname(folder)
         place = parent if os.path.isfile(os.path.join(parent, "pyvenv.cfg")) else folder
-        is_private = any(place.startswith(private + "/") for private in PRIVATE_FOLDERS)
-        if is_private or place.startswith(f"{user}/."):
+        if place.startswith(f"{user}/."):
+            yield from _with_libraries(Path(place))
+        elif any(place.startswith(private + "/") for private in PRIVATE_FOLDERS):
             yield Path(place)
+
+
+def _with_libraries(place: Path) -> Iterator[Path]:
+    """Yield a folder of programs in a hidden one of the home, and where its programs have their libraries."""
+    before, modules, _ = f"{place}/".partition("/node_modules/")
+    if modules:
+        yield Path(before, "node_modules")
+    else:
+        yield place
+        names = ("lib", "lib64", "libexec", "share", "include") if place.name == "bin" else ()
+        yield from (place.with_name(name) for name in names)
 
 
 def _claude_state(work: Path, user: Path, environment: Mapping[str, str]) -> StateFolder:

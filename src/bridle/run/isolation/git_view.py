@@ -7,6 +7,7 @@ are read-only, and only the files that git replaces at work (the index, ORIG_HEA
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
@@ -60,13 +61,15 @@ class GitView(Struct, frozen=True):
 def make_view(folder: Path, private: Path, *, is_linked: bool) -> GitView:
     """Fill a new private folder with copies of the files that git replaces."""
     private.mkdir()
-    (folder / _LOGS).mkdir(exist_ok=True)
+    with contextlib.suppress(OSError):  # then git has no reflogs
+        (folder / _LOGS).mkdir(exist_ok=True)
     copied = {}
     for name in os.listdir(folder):
         source, target = folder / name, private / name
         if _is_replaced(name, is_linked=is_linked):
             original = _identity(source)
-            _copy(source, target)
+            with contextlib.suppress(FileNotFoundError):  # another git has just removed it
+                _copy(source, target)
             copied[name] = Copied(original, _identity(target))
     return GitView(folder, private, is_linked, copied)
 
@@ -81,7 +84,7 @@ def mounts(view: GitView, empty: Path) -> Iterator[tuple[str, Path, Path]]:
             is_writable = name in WRITABLE_FOLDERS and path.is_dir()
             # It may be a temporary file of another git, and gone.
             yield "--bind-try" if is_writable else "--ro-bind-try", Path(os.path.realpath(path)), path
-    if _PACKED_REFS not in names and not view.is_linked:
+    if _PACKED_REFS not in names and (view.folder / "refs" / "heads").is_dir():
         yield "--ro-bind", empty, view.folder / _PACKED_REFS
 
 
