@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from bridle.loop.effect_results import FileReport
-from bridle.loop.protection import git_metadata
+from bridle.loop.protection.git_files import git_metadata
 from bridle.workspace.git import Git
 from tests.attacks.fixtures.sandboxed import git, make_target
 

@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 
 from bridle.loop.effect_results import FileReport
-from bridle.loop.protection import nested_repositories
+from bridle.loop.protection.git_files import nested_repositories
 from bridle.workspace.git import Git
 from tests.attacks.fixtures.sandboxed import git, make_target
 

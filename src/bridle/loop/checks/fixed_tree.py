@@ -19,9 +19,10 @@ from bridle.ground import disk, ids
 from bridle.ground.git_folder import find_common_folder, git_folder
 from bridle.ground.lock import FileLock
 from bridle.loop.checks.without_files import put_back
-from bridle.loop.protection import baseline, nested_repositories
+from bridle.loop.protection import baseline
+from bridle.loop.protection.git_files import nested_repositories
+from bridle.loop.protection.git_files.nested_repositories import Repositories
 from bridle.loop.protection.grown_files import find_grown
-from bridle.loop.protection.nested_repositories import Repositories
 from bridle.loop.protection.tree_changes import changes_since
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.run_context import RunContext

@@ -12,9 +12,10 @@ from msgspec.structs import replace
 from bridle.errors import DiskError, GitError
 from bridle.loop.effect_results import FileReport
 from bridle.loop.performers import branch
-from bridle.loop.protection import git_metadata, nested_repositories, untracked_files
-from bridle.loop.protection.git_metadata import Baseline, GitMetadata
-from bridle.loop.protection.nested_repositories import Repositories
+from bridle.loop.protection import untracked_files
+from bridle.loop.protection.git_files import git_metadata, nested_repositories
+from bridle.loop.protection.git_files.git_metadata import Baseline, GitMetadata
+from bridle.loop.protection.git_files.nested_repositories import Repositories
 from bridle.loop.protection.repairs import OUR_FOLDERS
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.run_context import RunContext

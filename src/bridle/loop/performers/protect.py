@@ -15,9 +15,9 @@ from bridle.loop.performers.branch import last_of_run
 from bridle.loop.protection import baseline, check_programs, file_states, startup_files, untracked_files
 from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.file_states import Entry
+from bridle.loop.protection.git_files.submodules import dirty_submodules
 from bridle.loop.protection.newly_ignored import changed_ignored_files, newly_ignored_files
 from bridle.loop.protection.repairs import ExpectedFile, Repair, added_files, apply, repairs
-from bridle.loop.protection.submodules import dirty_submodules
 from bridle.loop.protection.suites.read_suite import may_hold_tests
 from bridle.loop.protection.tree_changes import REPOSITORY, Change, changes_since, texts_of
 from bridle.loop.protection.untracked_files import LostFiles

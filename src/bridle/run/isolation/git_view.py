@@ -2,7 +2,7 @@
 
 A read-only mount protects only what exists, and git also obeys files that a program could add: `commondir` makes it
 read another configuration. So the folder itself is private. In it objects, refs and logs are the real ones, other files
-are read-only, and only the files that git replaces at work (the index, ORIG_HEAD, MERGE_HEAD, …) are copied back.
+are read-only, and only the files that git replaces (the index, ORIG_HEAD, MERGE_HEAD, …) are copied back.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def _rules(isolation: Isolation, temporary: Path) -> Iterator[str]:
 
 
 def _written_by_git(isolation: Isolation) -> Iterator[Path]:
-    """Return what git writes at work in the folder of a working copy; a file is replaced by its lock file."""
+    """Return what git writes in the folder of a working copy; a file is replaced by its lock file."""
     own = isolation.worktree or isolation.git
     if own is not None:
         yield from (own / name for name in WRITABLE_FOLDERS)

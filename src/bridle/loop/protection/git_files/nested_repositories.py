@@ -14,8 +14,8 @@ from pathlib import Path
 
 from bridle.ground.git_folder import common_folder, git_folder
 from bridle.loop.effect_results import FileReport
-from bridle.loop.protection import git_metadata
-from bridle.loop.protection.git_metadata import File, GitMetadata
+from bridle.loop.protection.git_files import git_metadata
+from bridle.loop.protection.git_files.git_metadata import File, GitMetadata
 from bridle.workspace.git import Git
 
 Repositories = Mapping[Path, Mapping[str, File]]

@@ -26,7 +26,7 @@ from bridle.errors import DiskError
 from bridle.ground import disk
 from bridle.ground.git_folder import find_common_folder, submodule_folders
 from bridle.loop.effect_results import FileReport
-from bridle.loop.protection import reflogs
+from bridle.loop.protection.git_files import reflogs
 from bridle.workspace.git import Git
 
 # Settings, ignore rules and hooks have a few kilobytes; the index of a worktree, 100 bytes for each file.
