@@ -12,6 +12,9 @@ from bridle.ground import disk
 # A `.git` file and a `commondir` file hold one path each.
 _PATH_LIMIT_BYTES = 64 * 1024
 _PREFIX = "gitdir: "
+# More than any repository has, also submodules of submodules; an agent could make any number of folders.
+_SUBMODULES = 1000
+_SUBMODULE_DEPTH = 10
 # Variables that lead git to another repository, index or objects than those of the folder it runs in. Git sets some of
 # them for its hooks.
 _REPOSITORY_VARIABLES = frozenset(
@@ -77,6 +80,30 @@ def find_common_folder(folder: Path) -> Path | None:
     if folder_of_top is None or not os.path.isdir(folder_of_top):
         return None
     return Path(os.path.realpath(common_folder(folder_of_top)))
+
+
+def submodule_folders(git_folder: Path) -> list[Path]:
+    """Return the git folders of the submodules of a working copy, and of theirs, without following links."""
+    found: list[Path] = []
+    pending = [(git_folder / "modules", 0)]
+    while pending and len(found) < _SUBMODULES:
+        folder, depth = pending.pop()
+        for name in _folders_in(folder) if depth < _SUBMODULE_DEPTH else ():
+            path = folder / name
+            if os.path.lexists(path / "HEAD") and os.path.isdir(path / "objects"):
+                found.append(path)
+                pending.append((path / "modules", depth + 1))
+            else:  # the name of a submodule may have slashes
+                pending.append((path, depth + 1))
+    return sorted(found)
+
+
+def _folders_in(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []  # there is no such folder
 
 
 def _read_path(file: str) -> str | None:

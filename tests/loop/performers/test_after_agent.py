@@ -9,7 +9,7 @@ import pytest
 
 from bridle.loop.effects import PrepareArgs
 from bridle.loop.performers import after_agent, branch
-from bridle.workspace import git_leftovers, snapshot
+from bridle.workspace import snapshot
 from tests.loop.fixtures.repositories import make_repository
 
 
@@ -18,10 +18,10 @@ def test_a_file_or_a_link_in_place_of_a_folder_of_bridle_is_removed(tmp_path: Pa
     here = make_repository(tmp_path / "r", {"a.txt": "1\n"})
     asyncio.run(branch.prepare(PrepareArgs(), here.context))
     before = asyncio.run(snapshot.take(here.context.git, name="before"))
-    state_before = git_leftovers.read_state(here.folder)
     path, target = here.folder / ".ralph/state", tmp_path / "elsewhere"
     path.parent.mkdir(exist_ok=True)
     with after_agent.agent_at_work(here.context) as baseline:
+        state_before = after_agent.read_before(here.context, baseline)
         if kind == "file":
             path.write_text("x")
         else:

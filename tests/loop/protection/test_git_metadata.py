@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.loop.protection import git_metadata
+from bridle.loop.protection.git_files import git_metadata
 from tests.loop.fixtures.fake_agent import make_project
 from tests.loop.fixtures.loop_commands import MAKES_FILE, ONE_TASK, assert_replays, run_plan
 from tests.workspace.fixtures.repositories import git, make_repository

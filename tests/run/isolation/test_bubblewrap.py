@@ -237,3 +237,18 @@ def test_the_state_of_other_agents_is_kept_but_not_what_runs_programs(
     run(isolation, f"HOME={home}; export HOME; {script}")
     assert (home / folder / "session").read_text() == "kept\n"
     assert protected is None or (home / folder / protected).read_text() == "as it was"
+
+
+def test_the_user_can_show_more_of_the_home_and_programs_on_the_path_have_their_libraries(tmp_path: Path) -> None:
+    home, work = tmp_path / "home", tmp_path / "work"
+    work.mkdir()
+    for name in (".tool/data", ".node/bin/cli", ".node/lib/module", ".node/key", ".other/data"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("x")
+    environment = {"HOME": str(home), "PATH": f"{home}/.node/bin:{os.environ['PATH']}"}
+    isolation = describe(work, environment, rules=SandboxRules(visible=("~/.tool",)))
+    script = f"cd {home}; echo x > .other/new; find . -type f | sort; echo x > .tool/new"
+    captured = run(isolation, script)
+    assert captured.stdout.decode().split() == ["./.node/bin/cli", "./.node/lib/module", "./.other/new", "./.tool/data"]
+    assert captured.exit_code != 0
+    assert not (home / ".other/new").exists()

@@ -21,7 +21,10 @@ def test_the_last_rule_for_a_path_protects_it(tmp_path: Path) -> None:
     assert lines[allowed].startswith("(allow file-write* ")
     assert lines[denied].startswith("(deny file-write* ")
     assert allowed < denied
-    assert f'(subpath "{work}/.git/hooks")' in lines[denied]
+    git = lines.index(f'(deny file-write* (subpath "{work}/.git"))')
+    assert allowed < git
+    assert f'(subpath "{work}/.git/index.lock")' in lines[git + 1]
+    assert f'(subpath "{work}/.git/hooks")' not in lines[git + 1]
     assert f'(deny file-read* file-write* (subpath "{work}/.ssh"))' in lines
     assert "(deny network*)" in lines
     assert profile(isolation, temporary=work).count("(") == profile(isolation, temporary=work).count(")")

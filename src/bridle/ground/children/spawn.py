@@ -37,6 +37,8 @@ class Sandbox(Struct, frozen=True):
     """Passed through a descriptor: they are in no list of processes."""
     status: int
     """The descriptor of a file to which it reports, as JSON, the exit code of a child that has run."""
+    system_call_filter: bytes = b""
+    """A seccomp filter for the child; none if it is empty."""
 
 
 class Spawn(Struct, frozen=True):
@@ -92,13 +94,16 @@ def launch(spawn: Spawn, *, merge: bool = False, keep: Collection[int] = (), sup
     is_supervised = (supervised or spawn.sandbox is not None) and supervisor.is_supported()
     kept = [*keep]
     argv = list(spawn.argv)
-    options = -1
+    files: list[int] = []
     try:
         if spawn.sandbox is not None:
-            options = _memory_file(b"".join(os.fsencode(option) + b"\0" for option in spawn.sandbox.options))
-            status = spawn.sandbox.status
-            argv = [spawn.sandbox.program, "--args", str(options), "--json-status-fd", str(status), "--", *argv]
-            kept += [options, status]
+            files.append(_memory_file(b"".join(os.fsencode(option) + b"\0" for option in spawn.sandbox.options)))
+            words = ["--args", str(files[0]), "--json-status-fd", str(spawn.sandbox.status)]
+            if spawn.sandbox.system_call_filter:
+                files.append(_memory_file(spawn.sandbox.system_call_filter))
+                words += ["--seccomp", str(files[1])]
+            argv = [spawn.sandbox.program, *words, "--", *argv]
+            kept += [*files, spawn.sandbox.status]
         return (_launch_supervised if is_supervised else _launch_alone)(spawn, argv, merge=merge, keep=kept)
     except OSError as error:
         raise _explain(spawn, error) from error
@@ -110,8 +115,8 @@ def launch(spawn: Spawn, *, merge: bool = False, keep: Collection[int] = (), sup
             payload=SpawnFailure("arguments", None),
         ) from error
     finally:
-        if options >= 0:
-            os.close(options)
+        for fd in files:
+            os.close(fd)
 
 
 def _launch_supervised(spawn: Spawn, argv: list[str], *, merge: bool, keep: list[int]) -> Launched:

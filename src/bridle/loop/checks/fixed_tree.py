@@ -16,10 +16,12 @@ from msgspec import Struct, field
 
 from bridle.errors import GitError
 from bridle.ground import disk, ids
-from bridle.ground.git_folder import git_folder
+from bridle.ground.git_folder import find_common_folder, git_folder
 from bridle.ground.lock import FileLock
 from bridle.loop.checks.without_files import put_back
 from bridle.loop.protection import baseline
+from bridle.loop.protection.git_files import nested_repositories
+from bridle.loop.protection.git_files.nested_repositories import Repositories
 from bridle.loop.protection.grown_files import find_grown
 from bridle.loop.protection.tree_changes import changes_since
 from bridle.loop.working_copy import stale_git_locks
@@ -105,7 +107,9 @@ async def fixed_tree(context: RunContext, *, is_known: bool = False) -> AsyncIte
         checked = CheckedTree(files, await baseline.work_in(context, files), exact)
         head, state = _read_head(context), git_leftovers.read_state(context.folder)
         disk.write_json_atomic(stem.with_suffix(".json"), {"files": files, "exact": exact, "head": head})
+        nested = nested_repositories.read(context.folder, find_common_folder(context.folder))
         yield checked
+        harmful = await _restore_nested(context, nested)
         await stale_git_locks.clear(context.folder)
         left = await git_leftovers.undo(context.git, state)
         found = await files_index.changed_since_look(context.git)
@@ -113,11 +117,17 @@ async def fixed_tree(context: RunContext, *, is_known: bool = False) -> AsyncIte
         # Git takes a file as unchanged whose conversion for a commit is the same.
         is_unchanged = found is not None and not found.changed and not files_index.converts(context.git)
         checked.changed = [] if is_unchanged else await _revert_changes(context, exact)
-        checked.changed += _describe_leftovers(left)
+        checked.changed += [*_describe_leftovers(left), *harmful]
         await _restore_head(context, head, checked.changed)
         stem.with_suffix(".json").unlink(missing_ok=True)
     finally:
         lock.release()
+
+
+async def _restore_nested(context: RunContext, before: Repositories) -> list[str]:
+    """Restore what git obeys in nested repositories before git is started; return the names of those files."""
+    now = nested_repositories.read(context.folder, find_common_folder(context.folder))
+    return [report.path for report in await nested_repositories.restore(context.git, before, now)]
 
 
 def _describe_leftovers(left: Leftovers) -> list[str]:

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from bridle.errors import GitError
 from bridle.loop.protection import baseline
-from bridle.loop.protection.submodules import dirty_submodules
+from bridle.loop.protection.git_files.submodules import dirty_submodules
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import files_index
 from bridle.workspace.git import Git

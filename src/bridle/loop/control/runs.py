@@ -38,7 +38,8 @@ from bridle.loop.plan.model import Plan
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED, Verdict
 from bridle.loop.progress_events import Listener, unwatched
-from bridle.loop.protection import git_metadata, uncommitted_changes
+from bridle.loop.protection import uncommitted_changes
+from bridle.loop.protection.git_files import git_metadata
 from bridle.loop.run_inputs import PROCESS_ID, RunInputs, read_inputs
 from bridle.loop.settings.model import Settings
 from bridle.loop.user_messages import UserMessageReader

@@ -12,8 +12,10 @@ from msgspec.structs import replace
 from bridle.errors import DiskError, GitError
 from bridle.loop.effect_results import FileReport
 from bridle.loop.performers import branch
-from bridle.loop.protection import git_metadata, untracked_files
-from bridle.loop.protection.git_metadata import Baseline
+from bridle.loop.protection import untracked_files
+from bridle.loop.protection.git_files import git_metadata, nested_repositories
+from bridle.loop.protection.git_files.git_metadata import Baseline, GitMetadata
+from bridle.loop.protection.git_files.nested_repositories import Repositories
 from bridle.loop.protection.repairs import OUR_FOLDERS
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.run_context import RunContext
@@ -38,7 +40,21 @@ class LeftByAgent(Struct, frozen=True):
     """Why git cannot be used any more."""
 
 
-async def restore(context: RunContext, before: Snapshot, baseline: Baseline, state_before: GitState) -> LeftByAgent:
+class BeforeAgent(Struct, frozen=True):
+    """The state of git in a working copy before an agent runs in it."""
+
+    git_state: GitState
+    nested: Repositories
+    """The repositories below it."""
+
+
+def read_before(context: RunContext, baseline: Baseline) -> BeforeAgent:
+    """Read the state of git without starting it."""
+    nested = nested_repositories.read(context.folder, baseline.metadata.folder)
+    return BeforeAgent(git_leftovers.read_state(context.folder), nested)
+
+
+async def restore(context: RunContext, before: Snapshot, baseline: Baseline, state_before: BeforeAgent) -> LeftByAgent:
     """Restore git after an agent and take a snapshot of its work.
 
     A failure is part of the result: the agent has been paid, and another one would cost as much and fail too.
@@ -57,7 +73,7 @@ async def restore(context: RunContext, before: Snapshot, baseline: Baseline, sta
 
 
 async def _restore_and_look(
-    context: RunContext, before: Snapshot, baseline: Baseline, state_before: GitState
+    context: RunContext, before: Snapshot, baseline: Baseline, state_before: BeforeAgent
 ) -> LeftByAgent:
     left = await _restore_git(context, before, baseline, state_before)
     after = await snapshot.take(context.git, name=f"{before.name}-after", why="after an iteration", since=before)
@@ -65,29 +81,44 @@ async def _restore_and_look(
 
 
 async def _restore_git(
-    context: RunContext, before: Snapshot, baseline: Baseline, state_before: GitState
+    context: RunContext, before: Snapshot, baseline: Baseline, state_before: BeforeAgent
 ) -> LeftByAgent:
     """Restore git's own files, the branch and the refs after an agent; its changes to the tree stay."""
+    git_after = _read(context, baseline)
+    restored = await _restore_control_files(context, baseline, git_after, state_before.nested)
     for name in await stale_git_locks.clear(context.folder):
         context.say(f"removed .git/{name}, which a git process of the agent had left")
     changes = _restore_folders(context)
-    git_after = git_metadata.read_metadata(context.folder, context.progress_folder)
-    if git_after.folder == baseline.metadata.folder:  # git fails with damaged settings
-        changes += git_metadata.restore_files(baseline.metadata, git_after)
-    leftovers = await git_leftovers.undo(context.git, state_before)
-    git_after = git_metadata.read_metadata(context.folder, context.progress_folder)
+    leftovers = await git_leftovers.undo(context.git, state_before.git_state)
     if git_after.folder is None:
         raise GitError(
             f"the agent deleted .git in {context.folder}",
             remedy=f"Restore it from a backup, then run: bridle resume {context.run}. The agent's log has the command.",
         )
-    changes += [*_describe_leftovers(leftovers), *git_metadata.restore_files(baseline.metadata, git_after)]
+    changes += [*_describe_leftovers(leftovers), *restored]
     has_left = await branch.keep_branch(context, head=before.head)
     if has_left or git_after.refs != baseline.metadata.refs:
-        git_after = git_metadata.read_metadata(context.folder, context.progress_folder)
+        git_after = _read(context, baseline)
         changes += await git_metadata.restore_refs(context.git, baseline.metadata, git_after, context.came_from)
-        baseline.accept_refs(git_after, git_metadata.read_metadata(context.folder, context.progress_folder))
+        baseline.accept_refs(git_after, _read(context, baseline))
+    changes += git_metadata.restore_logs(baseline.metadata, git_after)
     return LeftByAgent(None, tuple(changes), has_left, leftovers.conflicts[:SHOWN_FILES])
+
+
+async def _restore_control_files(
+    context: RunContext, baseline: Baseline, now: GitMetadata, nested: Repositories
+) -> list[FileReport]:
+    """Restore what git obeys before anything else: the next git would run what the agent wrote."""
+    reports = git_metadata.restore_files(baseline.metadata, now)
+    if now.folder is not None:
+        found = nested_repositories.read(context.folder, now.folder)
+        reports += await nested_repositories.restore(context.git, nested, found)
+        reports += await nested_repositories.make_linked_harmless(context.git, baseline.metadata, now)
+    return reports
+
+
+def _read(context: RunContext, baseline: Baseline) -> GitMetadata:
+    return git_metadata.read_metadata(context.folder, context.progress_folder, place=baseline.metadata.folder)
 
 
 def unresolved(context: RunContext, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from bridle.loop.performers.driver_time import DriverTime
 from bridle.loop.performers.evidence import evidence
 from bridle.loop.performers.working_copies import Worktrees
 from bridle.loop.progress_events import EffectFinished, EffectStarted
-from bridle.loop.protection import git_metadata
+from bridle.loop.protection.git_files import git_metadata
 from bridle.loop.user_messages import UserMessageReader
 from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.run_context import RunContext

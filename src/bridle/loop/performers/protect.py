@@ -12,12 +12,12 @@ from bridle.loop.checks.fixed_tree import work_tree
 from bridle.loop.effect_results import FileReport, ProtectResult
 from bridle.loop.effects import ProtectArgs
 from bridle.loop.performers.branch import last_of_run
-from bridle.loop.protection import baseline, check_programs, file_states, untracked_files
+from bridle.loop.protection import baseline, check_programs, file_states, startup_files, untracked_files
 from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.file_states import Entry
+from bridle.loop.protection.git_files.submodules import dirty_submodules
 from bridle.loop.protection.newly_ignored import changed_ignored_files, newly_ignored_files
 from bridle.loop.protection.repairs import ExpectedFile, Repair, added_files, apply, repairs
-from bridle.loop.protection.submodules import dirty_submodules
 from bridle.loop.protection.suites.read_suite import may_hold_tests
 from bridle.loop.protection.tree_changes import REPOSITORY, Change, changes_since, texts_of
 from bridle.loop.protection.untracked_files import LostFiles
@@ -50,13 +50,16 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
     before = args.snapshot or ""
     versions = await _versions(context, start, last, before)
     conftests = await _conftests(context, start)
-    wanted = await repairs(context, start, versions, may_edit, conftests)
+    startup = startup_files.find_changed(context, before, may_edit)
+    not_committed, committed = await startup_files.split(context, startup, start.untracked)
+    wanted: dict[str, Repair] = {}
     programs = check_programs.find_changed(context, before, may_edit)
-    wanted += [repair for repair in programs if repair.path not in {one.path for one in wanted}]
+    for repair in (*await repairs(context, start, versions, may_edit, conftests), *programs, *not_committed):
+        wanted.setdefault(repair.path, repair)
     found = await untracked_files.find_lost(context, start, before, may_edit)
     mine = [Repair(name, untracked_files.DELETED, None) for name in found.names()] if found is not None else []
-    undone = _noted(context, args, [*wanted, *mine])
-    apply(context, wanted)
+    undone = _noted(context, args, [*wanted.values(), *mine])
+    apply(context, wanted.values())
     missing = await untracked_files.restore(context, found) if found is not None else []
     tree = await work_tree(context, is_known=is_known and not wanted and found is None)
     changes = await changes_since(context, last or start.work, tree, leave=start.untracked)
@@ -71,7 +74,7 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
         changes = await changes_since(context, last or start.work, tree, leave=start.untracked)
     left_out = [name for name in context.git.left_out if name not in start.untracked]
     reported = [*await _tests(context, changes), *await _others(context, changes), *_report_left_out(left_out)]
-    reported += _report_new_settings(context, start, changes)
+    reported += [*_report_new_settings(context, start, changes), *committed]
     restored = [report.path for report in undone if report.path in start.kept and report.path in start.untracked]
     reported += [*missing, *(found.reports() if found is not None else ())]
     reported = [report for report in reported if report.path not in restored]

@@ -22,7 +22,7 @@ from bridle.loop.performers.earlier_attempts import log_task, spent_before
 from bridle.loop.plan.model import Task
 from bridle.loop.process.task_state import Usage
 from bridle.loop.progress_events import AgentPrinted
-from bridle.loop.protection import baseline, check_programs, untracked_files
+from bridle.loop.protection import baseline, check_programs, startup_files, untracked_files
 from bridle.loop.user_messages import UserMessageReader
 from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.refs import task_slug
@@ -56,10 +56,11 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader,
     is_known = known_files.take_over(context, args.kind)
     with after_agent.agent_at_work(context) as git_baseline:
         before = await _snapshot(context, args, is_known=is_known)
-        state_before = git_leftovers.read_state(context.folder)
+        state_before = after_agent.read_before(context, git_baseline)
         start = baseline.find(context)
         if start is not None:
             check_programs.record(context, start.protected.programs, before.name)
+        startup_files.record(context, before.name)
         received = messages.since(args.after)
         prompt = _prompt(context.plan.task(args.task), args, context, (*args.hints, *received.hints))
         prompt_path = _save_prompt(context, args, prompt.text)

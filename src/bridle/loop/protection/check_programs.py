@@ -5,17 +5,13 @@ Git ignores most of them, and each worktree has its own. So they are recorded be
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
-import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from bridle.errors import DiskError
 from bridle.ground import disk
-from bridle.loop.protection import file_states
-from bridle.loop.protection.file_states import FILE, LINK, PROGRAM, Entry
+from bridle.loop.protection import recorded_files
 from bridle.loop.protection.repairs import MAY_EDIT, Repair
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
@@ -37,16 +33,7 @@ def record(context: RunContext, words: Sequence[str], name: str) -> None:
     path = _path(context, name)
     if path.exists():
         return
-    folder = disk.make_private_folder(path.parent)
-    entries: dict[str, list[str]] = {}
-    for place in _existing(context, words):
-        read = _read(context.folder / place)
-        if read is not None:
-            mode, data = read
-            digest = hashlib.sha256(data).hexdigest()
-            if not (folder / digest).exists():
-                disk.write_atomic(folder / digest, data)
-            entries[place] = [mode, digest]
+    entries = recorded_files.record(context.folder, _existing(context, words), path.parent)
     disk.write_json_atomic(path, {"entries": entries, "forbidden": sorted(_forbidden(context, words))})
 
 
@@ -55,14 +42,8 @@ def find_changed(context: RunContext, name: str, may_edit: Sequence[str]) -> lis
     value = disk.read_json(_path(context, name)) if name else None
     if not isinstance(value, dict):
         return []
-    repairs = []
-    for path, (mode, digest) in value["entries"].items():
-        now = _read(context.folder / path)
-        if now is not None and (now[0], hashlib.sha256(now[1]).hexdigest()) == (mode, digest):
-            continue
-        data = disk.read_bounded(_path(context, name).with_name(digest), file_states.LIMIT_BYTES)
-        change = "changed" if os.path.lexists(context.folder / path) else "deleted"
-        repairs.append(Repair(path, f"it was {change}, and a check starts it; {MAY_EDIT}", Entry(mode, ""), data))
+    why = f"a check starts it; {MAY_EDIT}"
+    repairs = list(recorded_files.find_changed(context.folder, value["entries"], _path(context, name).parent, why))
     for path in value["forbidden"]:
         if os.path.lexists(context.folder / path):
             repairs.append(
@@ -127,16 +108,3 @@ def _links(top: Path, path: str) -> Iterable[str]:
 
 def _is_behind_link(top: Path, path: str) -> bool:
     return any((top / folder).is_symlink() for folder in folders_above(path))
-
-
-def _read(place: Path) -> tuple[str, bytes] | None:
-    """Return the mode and the content of a file or link; None for anything else and for large files."""
-    try:
-        mode = place.lstat().st_mode
-        if stat.S_ISLNK(mode):
-            return LINK, os.fsencode(os.readlink(place))
-        if not stat.S_ISREG(mode):
-            return None
-        return PROGRAM if mode & stat.S_IXUSR else FILE, disk.read_bounded(place, file_states.LIMIT_BYTES)
-    except (OSError, DiskError):
-        return None

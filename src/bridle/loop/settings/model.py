@@ -181,6 +181,13 @@ class Settings:
     sandbox_hidden: tuple[str, ...] = setting(
         TEXTS, "More files and folders that they cannot read.", default=(), name="sandbox.hidden", is_personal=True
     )
+    sandbox_visible: tuple[str, ...] = setting(
+        TEXTS,
+        "More files and folders of your home that they can read, though their names begin with a dot.",
+        default=(),
+        name="sandbox.visible",
+        is_personal=True,
+    )
     sandbox_network: str = setting(
         choice(NETWORK_OPEN, NETWORK_NONE),
         "The network of checks. Setup commands and agents always have it.",
@@ -214,6 +221,7 @@ class Settings:
             self.sandbox_hidden,
             self.sandbox_network,
             self.sandbox_environment,
+            self.sandbox_visible,
         )
 
     @property

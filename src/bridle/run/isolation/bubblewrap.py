@@ -16,7 +16,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bridle.run.isolation.description import PRIVATE_FOLDERS, READ_ONLY_OF_GIT, Isolation, StateFolder
+from bridle.ground import git_folder
+from bridle.run.isolation import git_view
+from bridle.run.isolation.description import PRIVATE_FOLDERS, Isolation, StateFolder
+from bridle.run.isolation.git_view import GitView
+from bridle.run.isolation.system_calls import without_keyrings
 
 # The probe takes 5 milliseconds; this is for a loaded machine.
 PROBE_SECONDS = 10.0
@@ -67,31 +71,38 @@ def probe(program: str | None, *, has_network: bool = True) -> Probe:
         return Probe(None, "bwrap was not found")
     isolation = Isolation(work=Path("/nonexistent"), home=Path("/nonexistent"), has_network=has_network)
     arguments = options(isolation, is_root=os.geteuid() == 0, cwd=Path("/"))
+    system_calls = os.memfd_create("filter")
     try:
+        os.pwrite(system_calls, without_keyrings(), 0)
         done = subprocess.run(
-            [program, *arguments, "--", "/bin/sh", "-c", "exit 0"],
+            [program, "--seccomp", str(system_calls), *arguments, "--", "/bin/sh", "-c", "exit 0"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             env={},
             timeout=PROBE_SECONDS,
+            pass_fds=(system_calls,),
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return Probe(program, str(error))
+    finally:
+        os.close(system_calls)
     reason = done.stderr.decode("utf-8", "replace").strip()
     return Probe(program, None if done.returncode == 0 else reason or f"it exited with {done.returncode}")
 
 
-def options(isolation: Isolation, *, is_root: bool, cwd: Path) -> list[str]:
+def options(isolation: Isolation, *, is_root: bool, cwd: Path, views: tuple[GitView, ...] = ()) -> list[str]:
     """Return the options of bwrap; folders that must exist on the host are made."""
     mounts = [
         *_private_folders(),
         *_paths("--ro-bind", (isolation.home, *isolation.visible)),
         *(mount for state in isolation.state for mount in _state(state)),
+        *_caches(isolation),
         *_paths("--bind", isolation.writable),
-        *_work(isolation),
+        *_work(isolation, views),
         *_paths("--ro-bind", isolation.read_only),
     ]
-    mounts += _hidden(isolation.hidden, mounts)
+    mounts += _hidden(isolation.private, mounts, mode="700")
+    mounts += _hidden(isolation.hidden, mounts, mode="000")
     return [
         *_basics(isolation, is_root=is_root),
         # A folder first, then what is in it. The order of those at the same place is kept: the last one counts.
@@ -127,15 +138,24 @@ def _private_folders() -> Iterator[_Mount]:
     yield from _paths("--ro-bind", (Path("/run/systemd/resolve"),))
 
 
-def _hidden(paths: tuple[Path, ...], mounts: list[_Mount]) -> Iterator[_Mount]:
+def _hidden(paths: tuple[Path, ...], mounts: list[_Mount], *, mode: str) -> list[_Mount]:
+    """Show folders and files as empty; `mode` is that of a folder in which nothing is visible."""
+    hidden = []
     for real in dict.fromkeys(os.path.realpath(path) for path in paths):  # bwrap does not follow absolute links
         path = Path(real)
         if os.path.isdir(path):
             # What is visible in it must be reachable; else it cannot even be listed.
-            mode = "755" if any(path in mount.path.parents for mount in mounts) else "000"
-            yield _Mount(path, ("--perms", mode, "--tmpfs", real))
+            used = "755" if any(path in mount.path.parents for mount in mounts) else mode
+            hidden.append(_Mount(path, ("--perms", used, "--tmpfs", real)))
         elif os.path.lexists(path):
-            yield _Mount(path, ("--ro-bind", str(_EMPTY), real))
+            hidden.append(_Mount(path, ("--ro-bind", str(_EMPTY), real)))
+    return hidden
+
+
+def _caches(isolation: Isolation) -> Iterator[_Mount]:
+    for path, place in isolation.caches:
+        real = os.path.realpath(path)
+        yield _Mount(Path(real), ("--bind", str(place), real))
 
 
 def _state(state: StateFolder) -> Iterator[_Mount]:
@@ -147,22 +167,32 @@ def _state(state: StateFolder) -> Iterator[_Mount]:
     yield from _paths("--bind", tuple(state.path / name for name in (*state.writable, *state.writable_files)))
 
 
-def _work(isolation: Isolation) -> Iterator[_Mount]:
+def git_views(isolation: Isolation, private: Path) -> tuple[GitView, ...]:
+    """Make the views of the git folders of a working copy and its submodules, below a private folder."""
+    own = isolation.worktree or isolation.git
+    if own is None:
+        return ()
+    return tuple(
+        git_view.make_view(folder, private / str(number), is_linked=folder != isolation.git)
+        for number, folder in enumerate((own, *git_folder.submodule_folders(own)))
+    )
+
+
+def _work(isolation: Isolation, views: tuple[GitView, ...]) -> Iterator[_Mount]:
     yield from _paths("--bind", (isolation.work,))
-    git = isolation.git
-    if git is not None and isolation.worktree is None:
-        # A mount of its own: else it could be renamed, and a file that was bound in it replaced.
-        yield from _paths("--bind", (git,))
-        yield from _paths("--ro-bind", tuple(git / name for name in READ_ONLY_OF_GIT))
-        for module in sorted(git.glob("modules/**/config")):
-            yield from _paths("--ro-bind", (module, module.parent / "hooks"))
-    elif git is not None and isolation.worktree is not None:
-        yield from _linked_worktree(isolation.work, git, isolation.worktree)
+    if isolation.git is not None and isolation.worktree is not None:
+        yield from _shared_by_worktrees(isolation.git, isolation.worktree)
+    if isolation.git is not None and (isolation.work / ".git").is_file():
+        yield from _paths("--ro-bind", (isolation.work / ".git",))
+    for view in views:
+        # A mount of its own cannot be renamed either.
+        for option, source, place in git_view.mounts(view, _EMPTY):
+            yield _Mount(place, (option, str(source), str(place)))
 
 
-def _linked_worktree(work: Path, git: Path, worktree: Path) -> Iterator[_Mount]:
-    """Let a worktree commit: its own folder, the objects, and the folder of its branch. All else is read-only."""
-    writable = [worktree, git / "objects"]
+def _shared_by_worktrees(git: Path, worktree: Path) -> Iterator[_Mount]:
+    """Let a worktree commit: the objects, and the folder of its branch. All else that worktrees share is read-only."""
+    writable = [git / "objects"]
     head = _read(worktree / "HEAD")
     if head.startswith("ref: refs/heads/"):
         for folder in (git / head.removeprefix("ref: "), git / "logs" / head.removeprefix("ref: ")):
@@ -170,7 +200,6 @@ def _linked_worktree(work: Path, git: Path, worktree: Path) -> Iterator[_Mount]:
             writable.append(folder.parent)
     yield from _paths("--ro-bind", (git,))
     yield from _paths("--bind", tuple(writable))
-    yield from _paths("--ro-bind", (work / ".git", worktree / "gitdir", worktree / "commondir"))
 
 
 def _paths(option: str, paths: tuple[Path, ...]) -> Iterator[_Mount]:

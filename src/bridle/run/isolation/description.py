@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
 from bridle.ground import git_folder, home
+from bridle.run.isolation import home_view
 from bridle.run.isolation.sandbox_rules import SandboxRules
 
 DEFAULT_RULES = SandboxRules()
@@ -19,33 +21,11 @@ _CLAUDE_LIKE = ("claude", OWN_AGENT)
 # Of Bridle's home: the login of our own agent, and the settings files of repositories that count for it.
 _VISIBLE_OF_BRIDLE = ("agent-token.json", "trust.json")
 
-# Folders and files of the user's home that hold keys. Those that exist are hidden.
-HIDDEN_AT_HOME = (
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".config/gcloud",
-    ".config/gh",
-    ".netrc",
-    ".git-credentials",
-    ".pypirc",
-    ".npmrc",
-)
-
 # Of Bridle's own state: written from outside while the agent runs.
 READ_ONLY_AT_WORK = (".a5c", ".ralph", "bridle.toml")
 
-# Of git's: what makes git run programs, or what another branch is.
-READ_ONLY_OF_GIT = ("config", "hooks", "info", "HEAD", "config.worktree")
-
-# Caches of package managers in the user's home: writable, so that a setup need not load everything again.
-CACHES_AT_HOME = (
-    *(".cache", ".npm", ".yarn", ".bun/install/cache", ".local/share/pnpm", ".cargo/registry", ".cargo/git"),
-    *("go/pkg", ".gradle/caches", ".m2/repository", ".nuget/packages", ".gem", ".bundle/cache", ".composer/cache"),
-)
+# In Bridle's home: the caches of sandboxed programs, for each repository.
+CACHES_FOLDER = "caches"
 
 # Of Claude Code's state: what it reads. It may write only its own sessions and, when it renews its login, that.
 VISIBLE_OF_CLAUDE = (
@@ -65,6 +45,14 @@ _STATE_OF_AGENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "codex": {".codex": ("config.toml", "AGENTS.md", "prompts", "hooks.json", "rules", "skills")},
     "gemini": {".gemini": ("settings.json", "GEMINI.md", "commands", "extensions", "hooks")},
     "opencode": {".local/share/opencode": ("plugin",), ".local/state/opencode": (), ".cache/opencode": ()},
+}
+
+
+# What an agent reads besides, in the user's home.
+_SETTINGS_OF_AGENT: Mapping[str, tuple[str, ...]] = {
+    "claude": (".claude.json",),
+    OWN_AGENT: (".claude.json",),
+    "opencode": (".config/opencode", ".opencode"),
 }
 
 
@@ -92,8 +80,13 @@ class Isolation(Struct, frozen=True):
     """Files and folders of the working copy that must not change."""
     writable: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
+    """They cannot be read or listed."""
+    private: tuple[Path, ...] = ()
+    """Shown as empty: a program can write to such a folder, and it ends with it."""
     visible: tuple[Path, ...] = ()
-    """Read-only, though below a hidden folder: the program itself, and the folders of PATH."""
+    """Read-only, though below a hidden folder: toolchains, the program itself, and the folders of PATH."""
+    caches: tuple[tuple[Path, Path], ...] = ()
+    """Folders of the home, each with the folder of Bridle that is shown instead: writable, and kept."""
     state: tuple[StateFolder, ...] = ()
     has_network: bool = True
 
@@ -116,13 +109,17 @@ def describe(
     top = git_folder.repository_top(folder) or folder
     user = Path(os.path.realpath(environment.get("HOME") or os.path.expanduser("~")))
     own, common = _git_folders(top)
-    writable = [*(user / name for name in CACHES_AT_HOME), *_expanded(rules.writable, user)]
+    writable = _expanded(rules.writable, user)
     for state in _state_folders(agent, user, environment):
         state.mkdir(parents=True, exist_ok=True)  # in a read-only home the agent could not make it
         writable.append(state)
-    own_files = [home.bridle_home(environment) / name for name in _VISIBLE_OF_BRIDLE] if agent == OWN_AGENT else []
     protected = [place / name for place in (top, folder) for name in READ_ONLY_AT_WORK]
-    secrets = [*(user / name for name in HIDDEN_AT_HOME), home.bridle_home(environment), *_expanded(rules.hidden, user)]
+    secrets = [*(user / name for name in home_view.HIDDEN), home.bridle_home(environment)]
+    visible = [*_visible(agent, user, environment, rules), *_program_folders(environment, program, user)]
+    state_of_claude = (_claude_state(folder, user, environment),) if agent in _CLAUDE_LIKE else ()
+    caches = tuple(_caches(common or top, user, environment, visible, writable))
+    shown = {*visible, *writable, *(state.path for state in state_of_claude), *(path for path, _ in caches), top}
+    is_home = top == user or top in user.parents
     return Isolation(
         work=top,
         home=user,
@@ -130,11 +127,48 @@ def describe(
         worktree=own if own != common else None,
         read_only=tuple(dict.fromkeys((*protected, *read_only, *_protected_state(agent, user, environment)))),
         writable=tuple(writable),
-        hidden=tuple(secrets),
-        visible=(*own_files, *(p for p in _program_folders(environment, program) if not p.is_relative_to(top))),
-        state=(_claude_state(folder, user, environment),) if agent in _CLAUDE_LIKE else (),
+        hidden=(*secrets, *_state_of_others(agent, user, environment), *_expanded(rules.hidden, user)),
+        private=() if is_home else tuple(path for path in home_view.hidden(user) if path not in shown),
+        visible=tuple(path for path in visible if not path.is_relative_to(top)),
+        caches=caches,
+        state=state_of_claude,
         has_network=has_network,
     )
+
+
+def _visible(agent: str | None, user: Path, environment: Mapping[str, str], rules: SandboxRules) -> Iterator[Path]:
+    """Yield what is visible of the home and of Bridle's, though the folder that it is in is hidden."""
+    yield from home_view.visible(user)
+    yield from _expanded(rules.visible, user)
+    if agent == OWN_AGENT:
+        yield from (home.bridle_home(environment) / name for name in _VISIBLE_OF_BRIDLE)
+    yield from (user / name for name in _SETTINGS_OF_AGENT.get(agent or "", ()))
+
+
+def _caches(
+    repository: Path, user: Path, environment: Mapping[str, str], visible: Collection[Path], writable: Collection[Path]
+) -> Iterator[tuple[Path, Path]]:
+    """Yield the caches in a home with the folders of Bridle that take their place for a repository; make those."""
+    key = hashlib.sha256(os.fsencode(repository)).hexdigest()[:16]
+    top = home.bridle_home(environment) / CACHES_FOLDER / key
+    found = {user / name: name.replace("/", "-") for name in home_view.caches(user, visible)}
+    named = environment.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(named) and os.path.isdir(named):
+        found.setdefault(Path(named), "named")
+    for path, name in found.items():
+        if not any(path.is_relative_to(folder) for folder in writable):  # the user has chosen to share it
+            (top / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+            yield path, top / name
+
+
+def _state_of_others(agent: str | None, user: Path, environment: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the folders of agents with their logins and sessions, but not those of the program itself."""
+    own = set(_state_folders(agent, user, environment))
+    claude = Path(os.path.realpath(environment.get("CLAUDE_CONFIG_DIR") or user / ".claude"))
+    others = [] if agent in _CLAUDE_LIKE else [claude, user / ".claude", user / ".claude.json"]
+    for other in _STATE_OF_AGENT:
+        others += [path for path in _state_folders(other, user, environment) if path not in own]
+    yield from others
 
 
 def _expanded(paths: tuple[str, ...], user: Path) -> list[Path]:
@@ -154,8 +188,8 @@ def _protected_state(agent: str | None, user: Path, environment: Mapping[str, st
         yield from (folder / name for name in protected)
 
 
-def _program_folders(environment: Mapping[str, str], program: str | None) -> Iterator[Path]:
-    """Return the folders of programs that are below a private folder."""
+def _program_folders(environment: Mapping[str, str], program: str | None, user: Path) -> Iterator[Path]:
+    """Return the folders of programs that are below a private folder, or below a hidden one of the home."""
     named = [] if program is None else [program, os.path.realpath(program)]
     folders = [
         *(folder for folder in environment.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)),
@@ -166,8 +200,21 @@ def _program_folders(environment: Mapping[str, str], program: str | None) -> Ite
     for folder in dict.fromkeys(os.path.realpath(folder) for folder in folders):
         parent = os.path.dirname(folder)
         place = parent if os.path.isfile(os.path.join(parent, "pyvenv.cfg")) else folder
-        if any(place.startswith(private + "/") for private in PRIVATE_FOLDERS):
+        if place.startswith(f"{user}/."):
+            yield from _with_libraries(Path(place))
+        elif any(place.startswith(private + "/") for private in PRIVATE_FOLDERS):
             yield Path(place)
+
+
+def _with_libraries(place: Path) -> Iterator[Path]:
+    """Yield a folder of programs in a hidden one of the home, and where its programs have their libraries."""
+    before, modules, _ = f"{place}/".partition("/node_modules/")
+    if modules:
+        yield Path(before, "node_modules")
+    else:
+        yield place
+        names = ("lib", "lib64", "libexec", "share", "include") if place.name == "bin" else ()
+        yield from (place.with_name(name) for name in names)
 
 
 def _claude_state(work: Path, user: Path, environment: Mapping[str, str]) -> StateFolder:

@@ -29,6 +29,8 @@ class SandboxRules(Struct, frozen=True):
     """The network of checks."""
     environment: tuple[str, ...] = ()
     """More variables that they get; a final `*` matches any ending."""
+    visible: tuple[str, ...] = ()
+    """More files and folders of the home that they can read."""
 
 
 class ChosenSandbox(Struct, frozen=True):

@@ -12,10 +12,11 @@ from msgspec import Struct
 
 from bridle.errors import ProcessError
 from bridle.ground.children.spawn import Sandbox
-from bridle.run.isolation import bubblewrap, seatbelt
+from bridle.run.isolation import bubblewrap, git_view, seatbelt
 from bridle.run.isolation.description import Isolation, describe
 from bridle.run.isolation.passed_variables import passed_variables
 from bridle.run.isolation.sandbox_rules import SEATBELT, ChosenSandbox
+from bridle.run.isolation.system_calls import without_keyrings
 
 # How bwrap reports that the program itself has run: without it, an exit code is one of bwrap.
 _HAS_RUN = b'"exit-code"'
@@ -70,7 +71,8 @@ def enter_sandbox(
     if chosen.name == SEATBELT:
         with tempfile.TemporaryDirectory(prefix="bridle-") as temporary:
             command = seatbelt.command(isolation, temporary=Path(temporary))
-            yield Sandboxed((*command, *argv), {**environment, "TMPDIR": temporary})
+            caches = seatbelt.cache_variables(isolation)
+            yield Sandboxed((*command, *argv), {**environment, **caches, "TMPDIR": temporary})
         return
     with open_sandbox(chosen.program, isolation, cwd=Path(os.path.realpath(cwd))) as sandbox:
         yield Sandboxed(argv, environment, sandbox)
@@ -81,8 +83,14 @@ def open_sandbox(program: str, isolation: Isolation, *, cwd: Path) -> Iterator[S
     """Open a sandbox of bubblewrap for one program; call `check_started` when it has ended."""
     status = os.memfd_create("sandbox status")
     try:
-        options = bubblewrap.options(isolation, is_root=os.geteuid() == 0, cwd=cwd)
-        yield Sandbox(program, tuple(options), status)
+        with tempfile.TemporaryDirectory(prefix="bridle-", ignore_cleanup_errors=True) as private:
+            views = bubblewrap.git_views(isolation, Path(private))
+            options = bubblewrap.options(isolation, is_root=os.geteuid() == 0, cwd=cwd, views=views)
+            try:
+                yield Sandbox(program, tuple(options), status, without_keyrings())
+            finally:
+                for view in views:
+                    git_view.copy_back(view)
     finally:
         os.close(status)
 

@@ -1,0 +1,173 @@
+"""Repositories below a working copy: what git obeys in them is restored, and in new ones what runs programs is removed.
+
+`git status` and `git add` of the outer repository start git in a nested one, with its settings: a filter or
+`core.fsmonitor` that an agent configured there would run outside of the sandbox. So this is done before git is started.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from bridle.ground.git_folder import common_folder, git_folder
+from bridle.loop.effect_results import FileReport
+from bridle.loop.protection.git_files import git_metadata
+from bridle.loop.protection.git_files.git_metadata import File, GitMetadata
+from bridle.workspace.git import Git
+
+Repositories = Mapping[Path, Mapping[str, File]]
+"""By git folder: the files in it that git obeys."""
+
+_CONFIG = "config"
+_COMMON = "commondir"
+_DANGEROUS = (_COMMON, "config.worktree", "hooks/")
+# Folders at the top that git does not enter.
+_OWN_FOLDERS = (".a5c", ".ralph")
+# Settings that run no program, and lead to no other file with settings.
+_HARMLESS = re.compile(
+    r"core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol"
+    r"|safecrlf|longpaths|worktree|sparsecheckout|sparsecheckoutcone)"
+    r"|remote\..+\.(?:url|pushurl|fetch|push|tagopt|promisor|partialclonefilter|mirror|prune)"
+    r"|branch\..+\.(?:remote|merge|rebase|pushremote|description)"
+    r"|submodule\..+\.(?:url|active|branch|path)|submodule\.active|extensions\.(?:objectformat|partialclone)"
+    r"|user\.(?:name|email)|init\.defaultbranch|lfs\.repositoryformatversion|pull\.(?:ff|rebase)",
+    re.DOTALL,
+)
+# The configuration that `git init` and `git clone` write: it need not be parsed.
+_AS_MADE = re.compile(
+    rb"(?:\[core\]\n|\[(?:remote|branch) \"[^\"\\\n]+\"\]\n|\t(?:repositoryformatversion|filemode|bare|logallrefupdates"
+    rb"|ignorecase|precomposeunicode|symlinks|fetch|remote|merge) = [^\\\"\n;#]+\n|\turl = (?!ext::)[^\\\"\n;#]+\n)*"
+)
+# An agent could make any number of others; each of them takes a start of git.
+_PARSED = 100
+_SHOWN_SETTINGS = 5
+# The most files that are reported singly.
+_SHOWN = 20
+
+
+def read(top: Path, common: Path | None) -> dict[Path, dict[str, File]]:
+    """Find the repositories below a working copy, without submodules and worktrees, and without starting git."""
+    found: dict[Path, dict[str, File]] = {}
+    linked = [] if common is None else [common / "modules", common / "worktrees"]
+    for folder in _folders(top):
+        place = git_folder(folder)
+        if place is None or not os.path.isdir(place):
+            continue
+        real = Path(os.path.realpath(place))
+        # What is elsewhere belongs to the user.
+        is_here = real.is_relative_to(os.path.realpath(top)) or (common is not None and common in real.parents)
+        if is_here and not any(real.is_relative_to(place) for place in linked):
+            found[real] = git_metadata.read_control_files(real)
+    return found
+
+
+async def restore(git: Git, before: Repositories, now: Repositories) -> list[FileReport]:
+    """Restore what git obeys in repositories of the user, and remove what runs programs from new ones."""
+    reports: list[FileReport] = []
+    new = 0
+    for place, files in now.items():
+        shown = os.path.relpath(place, os.path.realpath(git.folder))
+        known = before.get(place)
+        if known is not None:
+            reports += git_metadata.restore_control_files(place, known, files, shown)
+        else:
+            new += 0 if _is_as_made(files) else 1
+            reports += await _make_harmless(git, place, files, shown, is_parsed=new <= _PARSED)
+    if len(reports) > _SHOWN:
+        more = FileReport(".", f"{len(reports) - _SHOWN} more files of nested repositories were restored or removed")
+        return [*reports[:_SHOWN], more]
+    return reports
+
+
+async def make_linked_harmless(git: Git, before: GitMetadata, now: GitMetadata) -> list[FileReport]:
+    """Remove what runs programs from new submodules and worktrees, whose folders are in that of the repository."""
+    reports: list[FileReport] = []
+    if now.folder is None:
+        return reports
+    for name in sorted(now.linked - before.linked):
+        place, start = now.folder / name, f"{name}/"
+        files = {file.removeprefix(start): now.files[file] for file in now.files if file.startswith(start)}
+        is_worktree = os.path.realpath(common_folder(str(place))) == str(now.folder) and "gitdir" in files
+        keeps = (_COMMON,) if is_worktree else ()
+        reports += await _make_harmless(git, place, files, f".git/{name}", keeps=keeps)
+    return reports
+
+
+async def _make_harmless(
+    git: Git,
+    place: Path,
+    files: Mapping[str, File],
+    shown: str,
+    *,
+    keeps: tuple[str, ...] = (),
+    is_parsed: bool = True,
+) -> list[FileReport]:
+    """Remove hooks and files that lead to other settings, and from the settings those that run programs."""
+    kept = {name: file for name, file in files.items() if name in keeps or not name.startswith(_DANGEROUS)}
+    reports = git_metadata.restore_control_files(place, kept, files, shown)
+    if _is_as_made(files):
+        return reports
+    return [*reports, *await _filter_settings(git, place / _CONFIG, f"{shown}/{_CONFIG}", is_parsed=is_parsed)]
+
+
+def _is_as_made(files: Mapping[str, File]) -> bool:
+    mode, data = files.get(_CONFIG, (stat.S_IFREG, b""))
+    return stat.S_ISREG(mode) and _AS_MADE.fullmatch(data) is not None
+
+
+async def _filter_settings(git: Git, config: Path, shown: str, *, is_parsed: bool) -> list[FileReport]:
+    """Remove the settings of a new repository that run programs, or all if they are not parsed; report them."""
+    settings: list[tuple[str, str]] | None = None
+    if is_parsed and config.is_file() and not config.is_symlink():
+        words = ("config", "--file", str(config), "--no-includes", "--list", "-z")
+        code, text = await git.run(*words, accepts=tuple(range(256)))
+        listed = [entry.partition("\n") for entry in text.split("\0") if entry]
+        settings = [(name, value) for name, _, value in listed] if code == 0 else None
+    kept = [(name, value) for name, value in settings or () if _is_harmless(name, value)]
+    if settings is not None and len(kept) == len(settings):
+        return []
+    git_metadata.replace_file(config, "".join(_lines(kept)).encode("utf-8", "surrogateescape"))
+    removed = dict.fromkeys(name for name, value in settings or () if not _is_harmless(name, value))
+    names = ", ".join([*removed][:_SHOWN_SETTINGS]) or "all of them"
+    more = f" and {len(removed) - _SHOWN_SETTINGS} more" if len(removed) > _SHOWN_SETTINGS else ""
+    what = "these settings of a new nested repository were removed, because git may run programs by them"
+    return [FileReport(shown, f"{what}: {names}{more}")]
+
+
+def _is_harmless(name: str, value: str) -> bool:
+    return _HARMLESS.fullmatch(name) is not None and not value.startswith("ext::")
+
+
+def _lines(settings: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield settings in the format of git."""
+    for name, value in settings:
+        section, _, rest = name.partition(".")
+        subsection, _, key = rest.rpartition(".")
+        yield f"[{section} {_quote(subsection)}]\n" if subsection else f"[{section}]\n"
+        yield f"\t{key} = {_quote(value)}\n"
+
+
+def _quote(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def _folders(top: Path) -> Iterator[Path]:
+    """Yield the folders below a working copy that have a `.git` entry."""
+    skipped = {f"{top}/{name}" for name in _OWN_FOLDERS}
+    pending = [str(top)]
+    while pending:
+        folder = pending.pop()
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.name == ".git":
+                        if folder != str(top):
+                            yield Path(folder)
+                    elif entry.is_dir(follow_symlinks=False) and entry.path not in skipped:
+                        pending.append(entry.path)
+        except OSError:
+            continue  # it cannot be read, so git cannot enter it either

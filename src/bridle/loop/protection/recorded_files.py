@@ -1,0 +1,56 @@
+"""Files that are recorded before an agent, beside a run's journal, and compared after it. Git may ignore them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from bridle.errors import DiskError
+from bridle.ground import disk
+from bridle.loop.protection import file_states
+from bridle.loop.protection.file_states import FILE, LINK, PROGRAM, Entry
+from bridle.loop.protection.repairs import Repair
+
+Entries = Mapping[str, list[str]]
+"""The mode and the digest of each file."""
+
+
+def record(top: Path, names: Iterable[str], folder: Path) -> dict[str, list[str]]:
+    """Store the files of a working copy in a folder, by their digests; return their entries."""
+    disk.make_private_folder(folder)
+    entries: dict[str, list[str]] = {}
+    for name in names:
+        read = _read(top / name)
+        if read is not None:
+            mode, data = read
+            digest = hashlib.sha256(data).hexdigest()
+            if not (folder / digest).exists():
+                disk.write_atomic(folder / digest, data)
+            entries[name] = [mode, digest]
+    return entries
+
+
+def find_changed(top: Path, entries: Entries, folder: Path, why: str) -> Iterator[Repair]:
+    """Yield the repairs of the files that were changed or deleted since they were recorded."""
+    for name, (mode, digest) in entries.items():
+        now = _read(top / name)
+        if now is None or (now[0], hashlib.sha256(now[1]).hexdigest()) != (mode, digest):
+            data = disk.read_bounded(folder / digest, file_states.LIMIT_BYTES)
+            change = "changed" if os.path.lexists(top / name) else "deleted"
+            yield Repair(name, f"it was {change}, and {why}", Entry(mode, ""), data)
+
+
+def _read(place: Path) -> tuple[str, bytes] | None:
+    """Return the mode and the content of a file or link; None for anything else and for large files."""
+    try:
+        mode = place.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            return LINK, os.fsencode(os.readlink(place))
+        if not stat.S_ISREG(mode):
+            return None
+        return PROGRAM if mode & stat.S_IXUSR else FILE, disk.read_bounded(place, file_states.LIMIT_BYTES)
+    except (OSError, DiskError):
+        return None

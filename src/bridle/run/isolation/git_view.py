@@ -1,0 +1,144 @@
+"""The git folder that a sandboxed program sees: everything in it is read-only but what ordinary work with git writes.
+
+A read-only mount protects only what exists, and git also obeys files that a program could add: `commondir` makes it
+read another configuration. So the folder itself is private. In it objects, refs and logs are the real ones, other files
+are read-only, and only the files that git replaces (the index, ORIG_HEAD, MERGE_HEAD, …) are copied back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from msgspec import Struct
+
+# What git writes below a folder of its own: the real folders.
+WRITABLE_FOLDERS = ("objects", "refs", "logs", "lfs")
+# What git writes directly in its folder, by a lock file and a rename: copied, and copied back.
+REPLACED_FILES = (
+    *("index", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "TAG_EDITMSG", "NOTES_EDITMSG", "shallow"),
+    *("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "MERGE_RR", "MERGE_AUTOSTASH", "SQUASH_MSG", "AUTO_MERGE"),
+    *("CHERRY_PICK_HEAD", "REVERT_HEAD", "sequencer", "BISECT_LOG", "BISECT_START", "BISECT_NAMES", "BISECT_TERMS"),
+    *("BISECT_EXPECTED_REV", "BISECT_ANCESTORS_OK", "BISECT_FIRST_PARENT", "BISECT_HEAD", "BISECT_RUN"),
+)
+# Of a worktree and a submodule too. A main working copy stays on its branch, and a rebase would run the commands in its
+# list when the user continues it.
+_REPLACED_IN_LINKED = ("HEAD", "REBASE_HEAD", "rebase-merge", "rebase-apply")
+_SPLIT_INDEX = "sharedindex.*"
+# Without one, `git pack-refs` would write it into the private folder and delete the refs that are in it.
+_PACKED_REFS = "packed-refs"
+_LOGS = "logs"
+# A million files have an index of 100 MB.
+_LIMIT_BYTES = 512 * 1024 * 1024
+# A rebase of a thousand commits has fewer.
+_FILES_LIMIT = 10_000
+
+Identity = tuple[int, int, int]
+
+
+class Copied(Struct, frozen=True):
+    """A file that was copied into the view: how the original and the copy looked then."""
+
+    original: Identity | None
+    copy: Identity | None
+
+
+class GitView(Struct, frozen=True):
+    """The view of one git folder: of a working copy, a worktree or a submodule."""
+
+    folder: Path
+    private: Path
+    """The folder that is shown at its place."""
+    is_linked: bool
+    copied: dict[str, Copied]
+
+
+def make_view(folder: Path, private: Path, *, is_linked: bool) -> GitView:
+    """Fill a new private folder with copies of the files that git replaces."""
+    private.mkdir()
+    with contextlib.suppress(OSError):  # then git has no reflogs
+        (folder / _LOGS).mkdir(exist_ok=True)
+    copied = {}
+    for name in os.listdir(folder):
+        source, target = folder / name, private / name
+        if _is_replaced(name, is_linked=is_linked):
+            original = _identity(source)
+            with contextlib.suppress(FileNotFoundError):  # another git has just removed it
+                _copy(source, target)
+            copied[name] = Copied(original, _identity(target))
+    return GitView(folder, private, is_linked, copied)
+
+
+def mounts(view: GitView, empty: Path) -> Iterator[tuple[str, Path, Path]]:
+    """Yield the options of bubblewrap for a view, each with its source and its place."""
+    yield "--bind", view.private, view.folder
+    names = [name for name in sorted(os.listdir(view.folder)) if name not in view.copied]
+    for name in names:
+        path = view.folder / name
+        if not name.endswith(".lock") and (path.is_dir() or path.is_file()):
+            is_writable = name in WRITABLE_FOLDERS and path.is_dir()
+            # It may be a temporary file of another git, and gone.
+            yield "--bind-try" if is_writable else "--ro-bind-try", Path(os.path.realpath(path)), path
+    if _PACKED_REFS not in names and (view.folder / "refs" / "heads").is_dir():
+        yield "--ro-bind", empty, view.folder / _PACKED_REFS
+
+
+def copy_back(view: GitView) -> None:
+    """Replace the files that the program has changed, unless another program has changed them too."""
+    for name in {*view.copied, *os.listdir(view.private)}:
+        before = view.copied.get(name, Copied(None, None))
+        source, target = view.private / name, view.folder / name
+        is_changed = _identity(source) != before.copy or source.is_dir()
+        if _is_replaced(name, is_linked=view.is_linked) and is_changed and _identity(target) == before.original:
+            _replace(source, target)
+
+
+def _is_replaced(name: str, *, is_linked: bool) -> bool:
+    is_ours = name in REPLACED_FILES or fnmatchcase(name, _SPLIT_INDEX)
+    return is_ours or (is_linked and name in _REPLACED_IN_LINKED)
+
+
+def _replace(source: Path, target: Path) -> None:
+    temporary = target.with_name(f"{target.name}.bridle-{os.getpid()}")
+    if not os.path.lexists(source):
+        _remove(target)
+    elif _copy(source, temporary):
+        if temporary.is_dir() or target.is_dir():
+            _remove(target)
+        os.replace(temporary, target)
+
+
+def _copy(source: Path, target: Path) -> bool:
+    """Copy a regular file, or a folder of them, with its times: git compares those of its index with the files'."""
+    state = os.lstat(source)
+    if stat.S_ISDIR(state.st_mode):
+        target.mkdir()
+        for name in sorted(os.listdir(source))[:_FILES_LIMIT]:
+            _copy(source / name, target / name)
+    elif stat.S_ISREG(state.st_mode) and state.st_size <= _LIMIT_BYTES:
+        shutil.copyfile(source, target, follow_symlinks=False)
+        target.chmod(stat.S_IMODE(state.st_mode))
+        os.utime(target, ns=(state.st_atime_ns, state.st_mtime_ns))
+    else:
+        return False  # a link, a pipe or a device: git writes none
+    return True
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _identity(path: Path) -> Identity | None:
+    try:
+        state = os.lstat(path)
+    except OSError:
+        return None
+    return state.st_ino, state.st_size, state.st_mtime_ns

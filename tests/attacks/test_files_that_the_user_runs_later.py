@@ -1,0 +1,36 @@
+"""Attack: an agent edits a file that a program of the user runs later: a hook of `core.hooksPath`, a task of an editor.
+
+Git often ignores them (`.husky/_`, `.vscode`, `.envrc`), so no commit shows the edit. What no commit contains is
+restored, other changes are reported, and a task whose `May edit:` names the file may change it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bridle.loop.protection import startup_files
+from tests.loop.fixtures.repositories import make_repository
+
+IGNORED = (".husky/_/pre-commit", ".vscode/tasks.json", ".envrc", ".claude/settings.local.json")
+
+
+def test_it_is_restored_or_reported(tmp_path: Path) -> None:
+    rules = ".husky/_/\n.vscode/\n.envrc\n.claude/*.local.json\n"
+    files: dict[str, str | bytes] = {".gitignore": rules, ".pre-commit-config.yaml": "repos: []\n", "a": "1\n"}
+    here = make_repository(tmp_path / "r", files, checks=("true",))
+    here.git("config", "core.hooksPath", ".husky/_")
+    here.write({".husky/_/pre-commit": "exit 0\n", ".envrc": "as it was\n"})
+    here.start()
+    startup_files.record(here.context, "before")
+    here.write(dict.fromkeys((*IGNORED, ".husky/_/pre-push", ".pre-commit-config.yaml", ".mcp.json"), "evil\n"))
+    here.write({"a": "2\n"})
+    result = here.protect(snapshot="before")
+    assert {report["path"] for report in result["undone"]} == {*IGNORED, ".husky/_/pre-push"}
+    assert {report["path"] for report in result["reported"]} == {".pre-commit-config.yaml", ".mcp.json"}
+    assert here.read(".husky/_/pre-commit") == "exit 0\n"
+    assert here.read(".envrc") == "as it was\n"
+    assert not [name for name in (*IGNORED[1:2], *IGNORED[3:], ".husky/_/pre-push") if (here.folder / name).exists()]
+    assert here.read(".mcp.json") == "evil\n"
+    here.write({".envrc": "allowed\n"})
+    assert here.protect(snapshot="before", iteration=2, may_edit=[".envrc"])["undone"] == []
+    assert here.read(".envrc") == "allowed\n"

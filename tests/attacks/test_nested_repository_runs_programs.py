@@ -1,0 +1,91 @@
+"""Attack: an agent makes a repository in a folder, with a filter, a hook or `core.fsmonitor` in its configuration.
+
+Git starts itself in a nested repository at `git status` and `git add`, also the git of Bridle, outside of the sandbox.
+What runs programs is removed before that, the rest of the repository stays, and the settings are named. In a
+repository that the user had below the working copy, everything that git obeys is restored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from bridle.loop.effect_results import FileReport
+from bridle.loop.protection.git_files import nested_repositories
+from bridle.workspace.git import Git
+from tests.attacks.fixtures.sandboxed import git, make_target
+
+
+def restore(work: Path, before: nested_repositories.Repositories) -> dict[str, str]:
+    async def play() -> list[FileReport]:
+        now = nested_repositories.read(work, work / ".git")
+        return await nested_repositories.restore(Git(work), before, now)
+
+    return {report.path: report.what for report in asyncio.run(play())}
+
+
+def make_nested(folder: Path) -> None:
+    git(folder.parent, "init", "-q", folder.name)
+    (folder / "a").write_text("a\n")
+    (folder / ".gitattributes").write_text("* filter=x\n")
+    git(folder, "add", "a")
+    git(folder, "-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "-q", "-m", "nested")
+    git(folder, "remote", "add", "origin", "https://example.com/x")
+
+
+def make_hostile(folder: Path, note: Path) -> None:
+    command = f"sh -c 'echo ran >> {note}; cat'"
+    for name in ("core.fsmonitor", "filter.x.clean", "core.hooksPath"):
+        git(folder, "config", name, command)
+    (folder / ".git/hooks/post-index-change").write_text(f"#!/bin/sh\necho ran >> {note}\n")
+    (folder / ".git/hooks/post-index-change").chmod(0o755)
+    (folder / "a").write_text("b\n")
+    os.utime(folder / "a", (1, 1))
+
+
+def test_it_runs_no_program(tmp_path: Path) -> None:
+    work, note = make_target(tmp_path).work, tmp_path / "note"
+    (work / "users").mkdir()
+    make_nested(work / "users" / "library")
+    before = nested_repositories.read(work, work / ".git")
+    assert set(before) == {work / "users/library/.git"}
+    make_nested(work / "nested")
+    for folder in (work / "nested", work / "users/library"):
+        make_hostile(folder, note)
+    reports = restore(work, before)
+    hook = ".git/hooks/post-index-change"
+    assert set(reports) == {f"{f}/{n}" for f in ("nested", "users/library") for n in (".git/config", hook)}
+    assert "core.fsmonitor, core.hookspath, filter.x.clean" in reports["nested/.git/config"]
+    for _ in range(2):
+        git(work, "add", "-A")
+        git(work, "status")
+    assert not note.exists()
+    for folder in (work / "nested", work / "users/library"):
+        assert git(folder, "remote", "get-url", "origin") == "https://example.com/x"
+        assert git(folder, "status", "--porcelain", "a") == "M a"
+
+
+def test_a_new_repository_without_programs_and_one_elsewhere_stay_as_they_are(tmp_path: Path) -> None:
+    work = make_target(tmp_path).work
+    make_nested(work / "nested")
+    make_nested(tmp_path / "elsewhere")
+    make_hostile(tmp_path / "elsewhere", tmp_path / "note")
+    before = (tmp_path / "elsewhere/.git/config").read_bytes()
+    (work / "pointer").mkdir()
+    (work / "pointer/.git").write_text(f"gitdir: {tmp_path}/elsewhere/.git\n")
+    assert restore(work, {}) == {}
+    assert (tmp_path / "elsewhere/.git/config").read_bytes() == before
+
+
+def test_settings_that_cannot_be_parsed_are_removed(tmp_path: Path) -> None:
+    work = make_target(tmp_path).work
+    for name, text in (("broken", "[core\n"), ("included", "[include]\n\tpath = ../evil\n"), ("plain", None)):
+        make_nested(work / name)
+        if text is not None:
+            (work / name / ".git/config").write_text(text)
+    (work / "broken/.git/hooks/pre-commit").symlink_to("/bin/true")
+    reports = restore(work, {})
+    assert set(reports) == {"broken/.git/config", "broken/.git/hooks/pre-commit", "included/.git/config"}
+    assert git(work / "broken", "status", "--porcelain", "a") == ""
+    assert (work / "included/.git/config").read_text() == ""

@@ -1,0 +1,26 @@
+"""Attack: an agent reads keys from the keyring of the user's session, which no namespace of the kernel separates.
+
+In the sandbox the system calls for keyrings fail, as in a kernel without them; others work.
+"""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+from tests.attacks.fixtures.sandboxed import make_target
+
+# KEYCTL_GET_KEYRING_ID of the session's keyring, which is made where there is none.
+_PROGRAM = """
+import ctypes, os
+number = {"x86_64": 250, "aarch64": 219, "riscv64": 219}[os.uname().machine]
+libc = ctypes.CDLL(None, use_errno=True)
+found = [libc.syscall(number + bit, 0, -3, 1) for bit in ((0, 0x40000000) if number == 250 else (0,))]
+print(max(found) > 0, ctypes.get_errno(), os.getpid() > 0)
+"""
+
+
+def test_keyrings_do_not_answer(tmp_path: Path) -> None:
+    target = make_target(tmp_path)
+    (target.work / "attack.py").write_text(_PROGRAM)
+    assert target.attack("python3 attack.py").stdout.decode().split() == ["False", str(errno.ENOSYS), "True"]
