@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 from bridle.errors import DiskError, RunExists, UsageError
-from bridle.ground import disk, ids
+from bridle.ground import disk, ids, own_runs
+from bridle.ground.home import bridle_home
 from bridle.ground.sync_group import SyncGroup
 from bridle.journal.format import chain, codec, layout
 from bridle.journal.format.digest import sha256
@@ -85,6 +86,7 @@ def create_run(runs: Path, new: NewRun, *, proof: str, ulid: str, created_at: st
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
     disk.sync_folder(runs)
+    own_runs.record(run, bridle_home(os.environ))
     return run
 
 

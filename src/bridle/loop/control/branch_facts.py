@@ -14,6 +14,7 @@ from bridle.errors import Error
 from bridle.ground import disk
 from bridle.ground.git_folder import find_common_folder
 from bridle.journal.stores.file_store import FileStore
+from bridle.loop.control.foreign_runs import AGREE, FOREIGN, is_untrusted
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.run_inputs import read_inputs
 from bridle.loop.working_copy import put_aside
@@ -31,6 +32,9 @@ async def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[st
 
     It keeps unfinished work of an agent in a stash.
     """
+    if is_untrusted(run, environment):  # its commands to copy are the repository's too
+        none = dict.fromkeys(("resume", "review", "merge", "undo"), "")
+        return msgspec.structs.replace(receipt, foreign=f"{FOREIGN}. {AGREE}", **none)
     store, aside = FileStore(run), put_aside.find(run)
     inputs = read_inputs(store)
     repository = Path(inputs.repository)

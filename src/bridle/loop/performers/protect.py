@@ -51,7 +51,7 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
     versions = await _versions(context, start, last, before)
     conftests = await _conftests(context, start)
     wanted = await repairs(context, start, versions, may_edit, conftests)
-    programs = check_programs.find_changed(context, before, may_edit)
+    programs = check_programs.find_changed(context, start.protected, before, may_edit)
     wanted += [repair for repair in programs if repair.path not in {one.path for one in wanted}]
     found = await untracked_files.find_lost(context, start, before, may_edit)
     mine = [Repair(name, untracked_files.DELETED, None) for name in found.names()] if found is not None else []

@@ -112,6 +112,8 @@ class _Finder:
         if not files:
             for name in makefile.FILE_NAMES[: _first(makefile.FILE_NAMES, paths)]:
                 self.findings.absent[join(folder, name)] = f"make would read it instead of {paths[0]}"
+        for target in used.unmade:
+            self.findings.absent[join(folder, target)] = f"make would not run the recipe of {target} any more"
         for recipe in used.recipes:
             self.read_line(recipe, folder, why=why, depth=depth - 1)
 

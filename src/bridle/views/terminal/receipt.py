@@ -179,6 +179,9 @@ def _figures(receipt: Receipt) -> Iterator[Line]:
 
 def _next_commands(receipt: Receipt) -> Iterator[Line]:
     """Yield where the work is, and the commands to review, merge, undo or continue it."""
+    if receipt.foreign:
+        yield styled_line(f"  foreign: {receipt.foreign}", "state.denied")
+        return
     commits = receipt.commits
     commands: dict[str, str] = {}
     if commits or receipt.user_commits or receipt.has_user_changes:

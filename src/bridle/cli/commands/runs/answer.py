@@ -50,6 +50,7 @@ def command(
     from bridle.engine import inbox
     from bridle.engine.hooks.find_hooks import ON_TASK_COMPLETE
     from bridle.journal.stores.file_store import FileStore
+    from bridle.loop.control.foreign_runs import check_foreign
     from bridle.wire.events.surrogates import replace_surrogates
 
     if lists or effect is None:
@@ -61,6 +62,7 @@ def command(
         )
     folder = chosen_run(run, runs_dir)
     refuse_inside_agent("answer", folder)
+    check_foreign(folder)
     store = FileStore(folder)
     effect_id = _effect_id(store, effect)
     if resume:

@@ -25,6 +25,7 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, sandbox: str | No
     from bridle.engine.iterate.iteration_report import COMPLETED
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop import user_messages
+    from bridle.loop.control.foreign_runs import own_limits
     from bridle.loop.control.pauses import end_pause
     from bridle.loop.effect_results import PauseResult
     from bridle.loop.settings.bridle_toml import read_flags
@@ -34,6 +35,7 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, sandbox: str | No
     refuse_inside_agent("resume", folder)
     asyncio.run(loop_runs.check_resumable(folder))  # a refused command changes nothing
     store = FileStore(folder)
+    limits = own_limits(folder) | limits
     if limits and store.position().end != COMPLETED:
         user_messages.send(store, user_messages.LIMITS, limits)
     if _may_continue(store, has_new_limits=bool(limits)):
