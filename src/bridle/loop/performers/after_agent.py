@@ -12,13 +12,14 @@ from msgspec.structs import replace
 from bridle.errors import DiskError, GitError
 from bridle.loop.effect_results import FileReport
 from bridle.loop.performers import branch
+from bridle.loop.protection import baseline as baseline_record
 from bridle.loop.protection import git_metadata, untracked_files
 from bridle.loop.protection.git_metadata import Baseline
 from bridle.loop.protection.repairs import OUR_FOLDERS
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import discard_broken
-from bridle.workspace import git_leftovers, snapshot
+from bridle.workspace import git_leftovers, snapshot, special_files
 from bridle.workspace.git_leftovers import GitState, Leftovers
 from bridle.workspace.snapshot import Snapshot
 
@@ -44,6 +45,7 @@ async def restore(context: RunContext, before: Snapshot, baseline: Baseline, sta
     A failure is part of the result: the agent has been paid, and another one would cost as much and fail too.
     """
     try:
+        special = remove_special_files(context)
         left = await _restore_git(context, before, baseline, state_before)
         after = await snapshot.take(context.git, name=f"{before.name}-after", why="after an iteration", since=before)
         after = await untracked_files.add_hidden(context, after) if after.name != before.name else after
@@ -51,7 +53,7 @@ async def restore(context: RunContext, before: Snapshot, baseline: Baseline, sta
         if not discard_broken(context) and not isinstance(error, GitError):
             raise
         return LeftByAgent(fault=f"git cannot be used after it: {getattr(error, 'message', error)}")
-    return replace(left, after=after)
+    return replace(left, after=after, changes=(*special, *left.changes))
 
 
 async def _restore_git(
@@ -75,6 +77,15 @@ async def _restore_git(
         changes += await git_metadata.restore_refs(context.git, baseline.metadata, git_after, context.came_from)
         baseline.accept_refs(git_after, git_metadata.read_metadata(context.folder, context.progress_folder))
     return LeftByAgent(None, tuple(changes), has_left, leftovers.conflicts[:SHOWN_FILES])
+
+
+def remove_special_files(context: RunContext) -> list[FileReport]:
+    """Remove named pipes and devices that git would read, before git starts; report also those that blocked it."""
+    began = baseline_record.began(context) or 0.0
+    context.git.removes_blocking = True
+    names = [*special_files.clear_git_folder(context.folder, since=began), *context.git.blocking]
+    context.git.blocking.clear()
+    return [FileReport(name, "it was a named pipe or a device, which blocks git, and was removed") for name in names]
 
 
 def unresolved(context: RunContext, names: tuple[str, ...]) -> tuple[str, ...]:
