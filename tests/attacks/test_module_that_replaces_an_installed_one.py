@@ -11,7 +11,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from bridle.loop.protection import check_programs
-from bridle.loop.protection.installed_modules import installed_names
+from bridle.loop.protection.imports.installed_modules import installed_names
 from tests.loop.fixtures.repositories import make_repository
 
 CHECK = f"{sys.executable} -m pytest -q test_a.py"

@@ -27,8 +27,8 @@ from bridle.loop.protection import file_states
 from bridle.loop.protection.file_states import Entry
 from bridle.loop.protection.find import find_definitions
 from bridle.loop.protection.findings import RepositoryFiles
+from bridle.loop.protection.imports.python_modules import find_replacing
 from bridle.loop.protection.protected_parts import Protected
-from bridle.loop.protection.python_modules import find_replacing
 from bridle.loop.protection.runner_table import INSTALLED
 from bridle.loop.protection.tree_changes import changes_since
 from bridle.loop.settings.bridle_toml import FILE_NAME

@@ -17,9 +17,9 @@ from bridle.errors import DiskError
 from bridle.ground import disk
 from bridle.loop.protection import file_states
 from bridle.loop.protection.file_states import FILE, LINK, PROGRAM, Entry
-from bridle.loop.protection.installed_modules import installed_names
+from bridle.loop.protection.imports.installed_modules import installed_names
+from bridle.loop.protection.imports.python_modules import find_replacing, is_in_text
 from bridle.loop.protection.protected_parts import Protected
-from bridle.loop.protection.python_modules import find_replacing, is_in_text
 from bridle.loop.protection.repairs import MAY_EDIT, Repair
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
