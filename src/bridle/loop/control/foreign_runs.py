@@ -13,9 +13,6 @@ from bridle.ground import trust
 from bridle.ground.home import bridle_home
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.run_inputs import read_inputs
-from bridle.loop.settings.bridle_toml import load_settings
-from bridle.loop.settings.model import KEYS
-from bridle.loop.user_messages import UserMessageReader
 
 FOREIGN = "you have not begun this run on this machine: it came with the repository"
 AGREE = "Read its plan and settings, which `bridle trust --show` lists, then run `bridle trust`."
@@ -45,6 +42,10 @@ def own_limits(run: Path) -> dict[str, Any]:
     """
     if not is_foreign(run, os.environ):
         return {}
+    from bridle.loop.settings.bridle_toml import load_settings  # not for `bridle status`
+    from bridle.loop.settings.model import KEYS
+    from bridle.loop.user_messages import UserMessageReader
+
     store = FileStore(run)
     inputs = read_inputs(store)
     own = load_settings(Path(inputs.repository), bridle_home(os.environ))

@@ -136,6 +136,7 @@ class _Finder:
                 self.findings.absent[join(folder, name)] = f"make would read it instead of {paths[0]}"
         for target in used.unmade:
             self.findings.absent[join(folder, target)] = f"make would not run the recipe of {target} any more"
+        self.findings.made.update(join(folder, target) for target in used.made)
         for recipe in used.recipes:
             self.read_line(recipe, folder, why=why, depth=depth - 1)
 

@@ -48,6 +48,8 @@ class Goal(Struct, frozen=True):
     includes: tuple[str, ...]
     unmade: tuple[str, ...] = ()
     """Targets that no recipe makes, and that are not declared as phony: a file of that name would skip the recipe."""
+    made: tuple[str, ...] = ()
+    """Targets that their recipe makes: make skips it while they are newer than their prerequisites."""
 
 
 def restore(origin: str, current: str, names: Collection[str]) -> Restored | None:
@@ -80,21 +82,26 @@ def uses(texts: Iterable[str], goals: Sequence[str]) -> Goal:
         name: meaning.value for block in known for name, meaning in block.names.items() if isinstance(meaning, _Value)
     }
     includes = [file for block in known for file in _included(block)]
+    targets = list(_file_targets(known, names, variables))
     return Goal(
         tuple(sorted(names)),
         tuple(_expand(line.lstrip("\t @+-"), variables) for line in recipes),
         tuple(_expand(file, variables) for file in includes),
-        tuple(_unmade(known, names, variables)),
+        tuple(name for name, is_made in targets if not is_made),
+        tuple(name for name, is_made in targets if is_made),
     )
 
 
-def _unmade(known: Sequence[Block], names: Collection[str], variables: Mapping[str, str]) -> Iterator[str]:
+def _file_targets(
+    known: Sequence[Block], names: Collection[str], variables: Mapping[str, str]
+) -> Iterator[tuple[str, bool]]:
+    """Yield the targets with a recipe that are not phony, and whether the recipe makes a file of that name."""
     phony = {name.removeprefix(".PHONY:") for block in known for name in block.names if name.startswith(".PHONY:")}
     for name in sorted(names):
         rules = [meaning for block in known if isinstance(meaning := block.names.get(name), _Rule)]
         recipe = [line for rule in rules for line in rule.recipe]
-        if recipe and name not in phony and not _NO_FILE.search(name) and not _makes(recipe, name, variables):
-            yield name
+        if recipe and name not in phony and not _NO_FILE.search(name):
+            yield name, _makes(recipe, name, variables)
 
 
 def _makes(recipe: Sequence[str], name: str, variables: Mapping[str, str]) -> bool:
