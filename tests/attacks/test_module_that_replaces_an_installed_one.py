@@ -7,11 +7,9 @@ each agent; one that the agent adds is removed.
 from __future__ import annotations
 
 import sys
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from bridle.loop.protection import check_programs
-from bridle.loop.protection.imports.installed_modules import installed_names
 from tests.loop.fixtures.repositories import make_repository
 
 CHECK = f"{sys.executable} -m pytest -q test_a.py"
@@ -33,10 +31,3 @@ def test_it_is_removed(tmp_path: Path) -> None:
     )
     assert not here.check(CHECK)["passed"]
     assert (here.folder / "mine/__init__.py").exists(), "it was there before"
-
-
-def test_the_modules_of_all_plugins_are_known(tmp_path: Path) -> None:
-    plugins = {point.module.partition(".")[0] for point in entry_points(group="pytest11")}
-    names = installed_names(tmp_path, (sys.executable,), {})
-    assert plugins <= names
-    assert not {"tests", "src"} & names
