@@ -18,9 +18,17 @@ FILES = ("run.json", "inputs.json")
 _LIMIT_BYTES = 64 * 1024 * 1024
 
 
-def record(run: Path, home: Path) -> None:
-    """Record that the user has begun a run."""
-    disk.write_atomic(disk.make_private_folder(home / FOLDER) / run.name, _digest(run).encode())
+def record(run: Path, home: Path, *, folder: Path | None = None) -> None:
+    """Record that the user has begun a run; `folder` is where its files are now, if elsewhere."""
+    digest = _digest(folder or run)
+    try:
+        disk.write_atomic(disk.make_private_folder(home / FOLDER) / run.name, digest.encode())
+    except DiskError as error:
+        raise DiskError(
+            f"the run cannot be recorded as yours: {error.message}",
+            remedy="Set BRIDLE_HOME to a folder that you can write to.",
+            payload=error.payload,
+        ) from error
 
 
 def is_recorded(run: Path, home: Path) -> bool:

@@ -117,7 +117,7 @@ class Git:
         )
 
     def _search_blocking(self) -> None:
-        """Search named pipes that git waits for, in a thread, and let it go on."""
+        """Search named pipes that git waits for, in a thread, and let it continue."""
 
         def search() -> None:
             for path in special_files.find_in_files(self.folder):

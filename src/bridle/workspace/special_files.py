@@ -50,7 +50,7 @@ def find_in_files(folder: Path) -> list[str]:
 
 
 def unblock(path: str, *, removes: bool) -> None:
-    """Let a program go on that waits for a named pipe: it reads an empty file."""
+    """Let a program continue that waits for a named pipe: it reads an empty file."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:

@@ -79,6 +79,7 @@ def create_run(runs: Path, new: NewRun, *, proof: str, ulid: str, created_at: st
             make_folder(runs, group)
             _fill(unfinished, run, new, group, proof=proof, ulid=ulid, created_at=created_at)
             group.sync()
+        own_runs.record(run, bridle_home(os.environ), folder=unfinished)
         _name(unfinished, run)
     except BaseException:
         import shutil  # imports compression libraries, needed only after a failure
@@ -86,7 +87,6 @@ def create_run(runs: Path, new: NewRun, *, proof: str, ulid: str, created_at: st
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
     disk.sync_folder(runs)
-    own_runs.record(run, bridle_home(os.environ))
     return run
 
 
