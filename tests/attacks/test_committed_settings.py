@@ -67,7 +67,7 @@ def test_they_count_after_the_agreement_until_they_change(work: Path) -> None:
     assert load(work).environment == HOSTILE["env"]
     git(work, "worktree", "add", "-q", "../other")
     assert load(work.parent / "other").environment == HOSTILE["env"]
-    [path] = trust.shipped_files(work, trust.SETTINGS)
+    [path] = trust.shipped_files(work, trust.SETTINGS, home)
     path.write_text(json.dumps({**HOSTILE, "apiKeyHelper": "worse"}))
     assert trust.has_changed(work, home, trust.SETTINGS)
     assert load(work).environment == {}

@@ -44,12 +44,12 @@ def test_it_is_restored_or_removed(tmp_path: Path, sandbox: str) -> None:
     link.symlink_to("../jest/bin/jest.js")
     start = here.start()
     assert not start.kept.keys() & {".venv/bin/pytest", "node_modules/.bin/jest"}, "a worktree has its own"
-    check_programs.record(here.context, start.protected.programs, "before")
+    check_programs.record(here.context, start.protected, "before")
     for name in (".venv/bin/pytest", ".venv/bin/python", ".venv/bin/grep", ".venv/bin/black", "node_modules/.bin/node"):
         put_program(here, name, PASS)
     put_program(here, "node_modules/jest/bin/jest.js", PASS)
     put_program(here, "node_modules/.bin/jest", PASS)
-    check_programs.record(here.context, start.protected.programs, "before")  # an interrupted iteration begins again
+    check_programs.record(here.context, start.protected, "before")  # an interrupted iteration begins again
     assert here.check(check)["passed"]
     undone = {report["path"]: report["what"] for report in here.protect(snapshot="before")["undone"]}
     changed = {".venv/bin/pytest", ".venv/bin/python", "node_modules/.bin/jest", "node_modules/jest/bin/jest.js"}
@@ -69,7 +69,7 @@ def test_one_in_a_folder_that_the_agent_makes_is_removed(tmp_path: Path, *, is_l
     path = f"{here.folder}/.venv/bin:{os.environ['PATH']}"
     here.context = replace(here.context, environment={**here.context.environment, "PATH": path})
     start = here.start()
-    check_programs.record(here.context, start.protected.programs, "before")
+    check_programs.record(here.context, start.protected, "before")
     if is_link:
         (here.folder / "programs").mkdir()
         (here.folder / ".venv").symlink_to("programs")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from bridle.ground import own_runs
+from bridle.ground.home import bridle_home
 from bridle.journal.format import codec
 from bridle.journal.stores.chain_file import read_chain
 from bridle.journal.upkeep.audit import audit
@@ -174,6 +177,7 @@ def test_a_changed_result_of_a_completed_run_is_refused(
     finished: tuple[Project, Path], command: str, tmp_path: Path
 ) -> None:
     here, run = finished
+    own_runs.record(run, bridle_home(os.environ))  # each test has a home of its own
     path = result_of(run, "bridle.check")
     kept = shutil.copy2(path, tmp_path / "kept")
     path.write_text(path.read_text().replace('"exit_code": 1', '"exit_code": 0'))

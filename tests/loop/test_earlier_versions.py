@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import shutil
 import tarfile
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from bridle.ground import own_runs
 from tests.loop.fixtures.fake_agent import Project, make_project
 
 JOURNALS = Path(__file__).parents[1] / "journals"
@@ -49,6 +51,8 @@ def _unpacked_alone(sample: Path, top: Path, name: str, folder: Path) -> Iterato
         with tarfile.open(JOURNALS / sample) as archive:
             archive.extraction_filter = getattr(tarfile, "tar_filter", None)  # Python before 3.11.4 has none
             archive.extractall(top / name)  # noqa: S202 -- our own samples
+        for run in top.glob("*/repository/.a5c/runs/*"):
+            own_runs.record(run, Path(os.environ["BRIDLE_HOME"]))  # else it is another user's
         yield replace(make_project(folder, "# Nothing\n", AGENT), folder=top / name / "repository")
     finally:
         shutil.rmtree(top, ignore_errors=True)

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from bridle.errors import DiskError
-from bridle.ground import clock, disk
+from bridle.ground import clock, disk, own_runs
 from bridle.ground.git_folder import find_common_folder, repository_top
 from bridle.ground.git_index import tracked_names, tracks
 from bridle.ground.home import bridle_home
@@ -65,7 +65,7 @@ def is_trusted(repository: Path, home: Path, kind: str = HOOKS) -> bool:
     """Return whether the user has agreed to what the repository has of this kind now."""
     entry = _read(home).get(_name(repository))
     digests = entry.get("digests") if isinstance(entry, dict) else None
-    return isinstance(digests, dict) and digests.get(kind) == digest(repository, kind)
+    return isinstance(digests, dict) and digests.get(kind) == digest(repository, kind, home)
 
 
 def are_settings_trusted(folder: Path, environment: Mapping[str, str], config_folder: Path) -> bool:
@@ -126,7 +126,7 @@ def trust(repository: Path, home: Path, kinds: tuple[str, ...] = (HOOKS,)) -> No
         digests = before.get("digests") if isinstance(before, dict) else None
         agreed = {
             **(digests if isinstance(digests, dict) else {}),
-            **{kind: digest(repository, kind) for kind in kinds},
+            **{kind: digest(repository, kind, home) for kind in kinds},
         }
         if digests != agreed:
             trusted[_name(repository)] = {"trustedAt": clock.iso(clock.now()), "digests": agreed}
@@ -144,9 +144,9 @@ def revoke(repository: Path, home: Path) -> bool:
         return True
 
 
-def shipped_files(repository: Path, kind: str) -> list[Path]:
+def shipped_files(repository: Path, kind: str, home: Path) -> list[Path]:
     """Return the files of a kind that the repository has, sorted."""
-    found: list[Path] = [] if kind != PROCESSES else _process_files(repository)
+    found: list[Path] = [] if kind != PROCESSES else _process_files(repository, home)
     for name in KINDS[kind]:
         place = repository / name
         if place.is_dir():
@@ -156,25 +156,29 @@ def shipped_files(repository: Path, kind: str) -> list[Path]:
     return sorted(set(found))
 
 
-def is_shipped_run(repository: Path, run: Path) -> bool:
-    """Return whether a run came with its repository: git tracks it, or another user owns it."""
+def is_shipped_run(repository: Path, run: Path, home: Path) -> bool:
+    """Return whether a run came with its repository: the user has not begun it here, or git tracks it."""
     file = run / "run.json"
+    if not os.path.lexists(file):
+        return False
+    if not own_runs.is_recorded(run, home):
+        return True
     try:
         if os.stat(file).st_uid != os.geteuid():
             return True
         name = os.fsencode(file.resolve().relative_to((repository_top(repository) or repository).resolve()))
     except (OSError, ValueError):
-        return False  # missing, or outside of the repository
+        return False  # outside of the repository
     return tracks(repository_top(repository) or repository, name)
 
 
-def _process_files(repository: Path) -> list[Path]:
-    """Return run.json of each run that came with the repository, its process, and the modules beside that."""
+def _process_files(repository: Path, home: Path) -> list[Path]:
+    """Return the inputs of each run that came with the repository, its process, and the modules beside that."""
     found: list[Path] = []
     for run in sorted((repository / RUNS_FOLDER).glob("*/run.json")):
-        if not is_shipped_run(repository, run.parent):
+        if not is_shipped_run(repository, run.parent, home):
             continue
-        found.append(run)
+        found += [path for path in (run.with_name(name) for name in own_runs.FILES) if os.path.lexists(path)]
         try:
             document = disk.read_json(run)
         except DiskError:
@@ -187,12 +191,12 @@ def _process_files(repository: Path) -> list[Path]:
     return found
 
 
-def digest(repository: Path, kind: str) -> str:
+def digest(repository: Path, kind: str, home: Path) -> str:
     """Return the digest of the names, modes and contents of all files of a kind."""
     from hashlib import sha256
 
     total = sha256()
-    for path in shipped_files(repository, kind):
+    for path in shipped_files(repository, kind, home):
         total.update(os.fsencode(os.path.relpath(path, repository)) + b"\0")
         try:
             content = disk.read_bounded(path, _LIMIT_BYTES)

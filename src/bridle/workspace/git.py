@@ -14,12 +14,16 @@ from bridle.errors import GitError, UsageError
 from bridle.ground import clock
 from bridle.ground.children.query import query
 from bridle.ground.git_folder import repository_top
-from bridle.workspace import damaged_files, read_git_files
+from bridle.ground.threads import in_thread
+from bridle.workspace import damaged_files, read_git_files, special_files
 from bridle.workspace.config import LIST_CONFIG, Config
 from bridle.workspace.index_file import Identity
 
 # Adding a very large tree takes a minute on a slow disk; a git that takes longer is blocked.
 LIMIT_SECONDS = 300.0
+
+# Few calls take longer. Then a named pipe may block git, which is searched for.
+PATIENCE_SECONDS = 5.0
 
 # Enough for the names of all files of the largest repositories.
 OUTPUT_LIMIT_BYTES = 64 * 1024 * 1024
@@ -75,6 +79,10 @@ class Git:
         """Files that git could not add at the last look, see `add_files`."""
         self.own_output: tuple[str, ...] | None = None
         """Untracked files that our own output goes to, see `own_output`; None before the first look."""
+        self.blocking: dict[str, None] = {}
+        """Named pipes that have blocked git, see `special_files`."""
+        self.removes_blocking = False
+        """Whether they are removed: only after an agent."""
         self.listings: dict[tuple[str, str, int | None], str] = {}
         """Cached output of `git log`, by its range."""
 
@@ -86,15 +94,19 @@ class Git:
         variables: Mapping[str, str] | None = None,
     ) -> tuple[int, str]:
         """Run git; return exit code and output. Raise GitError for an exit code that is not accepted."""
-        result = await query(
-            ("git", *words),
-            cwd=self.folder,
-            environment={**self.environment, **(variables or {})},
-            limit_seconds=LIMIT_SECONDS,
-            limit_bytes=OUTPUT_LIMIT_BYTES,
-            stdin=stdin,
-            own_session=True,
-        )
+        timer = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, self._search_blocking)
+        try:
+            result = await query(
+                ("git", *words),
+                cwd=self.folder,
+                environment={**self.environment, **(variables or {})},
+                limit_seconds=LIMIT_SECONDS,
+                limit_bytes=OUTPUT_LIMIT_BYTES,
+                stdin=stdin,
+                own_session=True,
+            )
+        finally:
+            timer.cancel()
         if result.exit_code in accepts and result.exit_code is not None:
             return result.exit_code, result.stdout.decode("utf-8", "surrogateescape")
         output = (result.stderr + result.stdout).decode("utf-8", "replace").strip()[-_MESSAGE_CHARACTERS:]
@@ -111,6 +123,16 @@ class Git:
             remedy="Run the same command in that folder to see the cause.",
             payload=result.exit_code,
         )
+
+    def _search_blocking(self) -> None:
+        """Search named pipes that git waits for, in a thread, and let it continue."""
+
+        def search() -> None:
+            for path in special_files.find_in_files(self.folder):
+                self.blocking[os.path.relpath(path, self.folder)] = None
+                special_files.unblock(path, removes=self.removes_blocking)
+
+        in_thread(search, name="searching named pipes").add_done_callback(lambda done: done.exception())
 
     async def text(self, *words: str, variables: Mapping[str, str] | None = None) -> str:
         """Return the output without the last newline."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from bridle.engine.iterate.iterate import load
 from bridle.errors import ProcessNotLoaded
+from bridle.ground import own_runs
+from bridle.ground.home import bridle_home
 from bridle.journal.stores.file_reader import FileReader
 from tests.engine.fixtures.iterated_runs import IteratedRun
 from tests.journal.fixtures.run_metadata import change_metadata
@@ -16,8 +19,9 @@ SOURCE = "async def process(inputs, ctx):\n    return 'the process of the user'\
 
 
 def renamed(run: Path, process_id: str) -> FileReader:
-    """Return the run with another process id."""
+    """Return the run with another process id, as one of the user's own."""
     change_metadata(run, processId=process_id)
+    own_runs.record(run, bridle_home(os.environ))
     return FileReader(run)
 
 

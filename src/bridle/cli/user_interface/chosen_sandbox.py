@@ -30,14 +30,16 @@ def sandbox_for(folder: Path, flag: str | None, say: Say) -> ChosenSandbox:
 
 
 def sandbox_of_run(
-    repository: Path, recorded: str, environment: Mapping[str, str], *, flag: str | None = None
+    repository: Path, recorded: str | None, environment: Mapping[str, str], *, flag: str | None = None
 ) -> ChosenSandbox:
     """Choose the sandbox for a driver of a run.
 
     A flag comes first, then the mode that the run began with, unless that is `auto`; then the variable. What else the
-    sandbox allows is read from the settings of the user, since a run may come with a repository.
+    sandbox allows is read from the settings of the user, since a run may come with a repository: then `recorded` is
+    None, and the mode is read from them too.
     """
     rules = load_settings(repository, bridle_home(environment)).sandbox
+    recorded = rules.mode if recorded is None else recorded
     mode = flag or (recorded if recorded != AUTO else _variable(environment) or AUTO)
     return choose_sandbox(replace(rules, mode=mode), environment)
 

@@ -25,6 +25,7 @@ from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.find_run import runs_folder
 from bridle.loop.control.branch_facts import with_branch_facts
 from bridle.loop.control.current_state import read_receipt
+from bridle.loop.control.foreign_runs import check_foreign, is_foreign
 from bridle.loop.control.runs import RunEnd, RunRequest, RunStatus, check_place, create, drive_loop_run
 from bridle.loop.plan.tick_boxes import tick
 from bridle.loop.process.receipt import Receipt
@@ -153,7 +154,9 @@ async def drive_to_receipt(
     if addresses is None:  # they are not in the journal, since they contain tokens
         addresses = () if was_completed else load_settings(repository, bridle_home(os.environ)).notify
 
-    chosen = None if was_completed else sandbox_of_run(repository, settings.sandbox_mode, variables, flag=sandbox)
+    check_foreign(run)
+    recorded = None if is_foreign(run, os.environ) else settings.sandbox_mode
+    chosen = None if was_completed else sandbox_of_run(repository, recorded, variables, flag=sandbox)
     if chosen is not None:
         say(sandbox_line(chosen))
 

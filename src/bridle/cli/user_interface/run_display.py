@@ -19,7 +19,7 @@ from bridle.loop.control import pending_waits
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.progress_events import AgentPrinted, Progress
 from bridle.loop.run_inputs import RunInputs
-from bridle.views.terminal.escape_controls import escape_unprintable
+from bridle.views.terminal.escape_controls import escape_line
 from bridle.views.terminal.run_lines import RunPrinter, format_wait
 from bridle.views.terminal.run_screen import SPINS, RunScreen
 from bridle.views.terminal.styled_lines import Line, wrap_line
@@ -87,7 +87,7 @@ class LineDisplay:
 
     def say(self, line: str) -> None:
         """Show a message."""
-        _write(f"bridle: {escape_unprintable(line)}")
+        _write(f"bridle: {escape_line(line)}")
 
     def watch(self, progress: Progress) -> None:
         """Show a progress event."""
@@ -143,7 +143,7 @@ class LiveDisplay:
 
     def say(self, line: str) -> None:
         """Show a message above the view."""
-        self._print_above(Line((("bridle: ", "dim"), (escape_unprintable(line), ""))))
+        self._print_above(Line((("bridle: ", "dim"), (escape_line(line), ""))))
 
     def watch(self, progress: Progress) -> None:
         """Show a progress event."""

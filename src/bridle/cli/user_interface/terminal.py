@@ -52,7 +52,9 @@ def shown_run(run: Path) -> str:
 
 def say(line: str) -> None:
     """Print a message on stderr."""
-    print(f"bridle: {clean(line)}", file=sys.stderr, flush=True)
+    from bridle.views.terminal.escape_controls import escape_line
+
+    print(f"bridle: {escape_line(clean(line))}", file=sys.stderr, flush=True)
 
 
 def show(text: str) -> None:

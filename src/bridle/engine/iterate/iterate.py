@@ -311,9 +311,9 @@ def _check_trusted(run_id: str, folder: Path) -> None:
     """Raise if the run came with its repository, and the user has not agreed to run its process."""
     repository = find_hooks.repository_of(folder)
     home = bridle_home(os.environ)
-    if trust.is_shipped_run(repository, folder) and not trust.is_trusted(repository, home, trust.PROCESSES):
+    if trust.is_shipped_run(repository, folder, home) and not trust.is_trusted(repository, home, trust.PROCESSES):
         raise ProcessNotLoaded(
-            f"run {run_id} came with {repository}, and you have not agreed to run its process",
+            f"run {run_id} was not begun by you on this machine, and you have not agreed to run its process",
             remedy="Read the files that `bridle trust --show` lists, then run `bridle trust`.",
         )
 

@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 from bridle.errors import DiskError, RunExists, UsageError
-from bridle.ground import disk, ids
+from bridle.ground import disk, ids, own_runs
+from bridle.ground.home import bridle_home
 from bridle.ground.sync_group import SyncGroup
 from bridle.journal.format import chain, codec, layout
 from bridle.journal.format.digest import sha256
@@ -78,6 +79,7 @@ def create_run(runs: Path, new: NewRun, *, proof: str, ulid: str, created_at: st
             make_folder(runs, group)
             _fill(unfinished, run, new, group, proof=proof, ulid=ulid, created_at=created_at)
             group.sync()
+        own_runs.record(run, bridle_home(os.environ), folder=unfinished)
         _name(unfinished, run)
     except BaseException:
         import shutil  # imports compression libraries, needed only after a failure

@@ -1,23 +1,26 @@
 """All that checks could have used and that a clone of the commit does not have: whether they need it is found out.
 
 That is what appeared during the run: ignored files, folders without files, special files; and files that a checkout
-would write differently. What the user had before belongs to the user's environment.
+would write differently, or that make would not make again. What the user had before belongs to the user's environment.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from bridle.loop.checks import bare_folders, ignored_files
 from bridle.loop.checks.fixed_tree import CheckedTree, work_tree
 from bridle.loop.checks.unlike_checkout import unlike_checkout
 from bridle.loop.checks.without_files import NotInCommit
+from bridle.loop.protection import baseline
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import read_git_files, snapshot
 
 BARE_FOLDER = "git stores no folder without files"
 SPECIAL_FILE = "git stores no such file"
+UP_TO_DATE = "make does not run its recipe while it is up to date"
 # Files in a folder: enough to see what it is for.
 SHOWN_NAMES = 3
 
@@ -37,6 +40,7 @@ async def not_in_commit(
     ignored = tree.ignored if tree.ignored is not None else await ignored_files.list_ignored(context)
     found = {name: NotInCommit(name) for name in await ignored_files.find_new(context, ignored)}
     found |= {name: NotInCommit(name, instead=earlier.get(name)) for name in await _left(context, tree, changed)}
+    found |= {name: NotInCommit(name, UP_TO_DATE) for name in _made_by_make(context, ignored)}
     mine = ignored_files.of_user(context)
     for name in bare_folders.find_new(context, ignored):
         if not name.endswith("/"):
@@ -57,6 +61,24 @@ async def not_in_commit(
     async with unlike_checkout(context, tree.work, tree.exact) as differing:
         found |= {one.name: NotInCommit(one.name, one.why, one.checked_out) for one in differing}
         yield list(found.values())
+
+
+def _made_by_make(context: RunContext, ignored: Sequence[str]) -> list[str]:
+    """Return the ignored files written during the run that a recipe of a check makes. An agent can forge them."""
+    start, since = baseline.find(context), baseline.began(context)
+    names = start.protected.made if start is not None and since is not None else ()
+    files = frozenset(ignored)
+    folders = tuple(name for name in ignored if name.endswith("/"))
+    hidden = [name for name in names if name in files or name.startswith(folders)]
+    return [name for name in hidden if _changed_at(context.folder / name) >= (since or 0.0)]
+
+
+def _changed_at(path: Path) -> float:
+    """Return when a file was written or its times were set, which no program can choose; minus 1 without a file."""
+    try:
+        return path.lstat().st_ctime
+    except OSError:
+        return -1.0
 
 
 async def _left(context: RunContext, tree: CheckedTree, names: Sequence[str]) -> list[str]:

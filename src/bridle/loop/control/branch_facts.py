@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -14,9 +15,11 @@ from bridle.errors import Error
 from bridle.ground import disk
 from bridle.ground.git_folder import find_common_folder
 from bridle.journal.stores.file_store import FileStore
+from bridle.loop.control.foreign_runs import AGREE, FOREIGN, is_untrusted
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.run_inputs import read_inputs
 from bridle.loop.working_copy import put_aside
+from bridle.workspace import special_files
 from bridle.workspace.inert_git import inert_git
 
 # Undo renames the branch to this where it has work of the user.
@@ -33,9 +36,14 @@ async def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[st
 
     It keeps unfinished work of an agent in a stash.
     """
+    if is_untrusted(run, environment):  # its commands to copy are the repository's too
+        none = dict.fromkeys(("resume", "review", "merge", "undo"), "")
+        return msgspec.structs.replace(receipt, foreign=f"{FOREIGN}. {AGREE}", **none)
     store, aside = FileStore(run), put_aside.find(run)
     inputs = read_inputs(store)
     repository = Path(inputs.repository)
+    if special_files.find_in_git_folder(repository, since=math.inf):
+        return receipt  # git would wait for them; the next driver removes them
     start = shlex.quote(inputs.came_from or inputs.base)
     own = await _count_own_commits(receipt, repository, environment)
     has_changes = bool(own.amended or (receipt.found and own.tasks))

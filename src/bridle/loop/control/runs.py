@@ -48,12 +48,15 @@ from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext, run_context, with_direnv
 from bridle.loop.working_copy.run_worktrees import in_worktree, is_complete, worker_context, worktree_folder
 from bridle.run.isolation.sandbox_rules import ChosenSandbox
-from bridle.workspace import damaged_files, git_leftovers, worktree
+from bridle.workspace import damaged_files, git_leftovers, special_files, worktree
 from bridle.workspace.git import Git
 from bridle.workspace.inert_git import inert_git
 
 # An executable check of the repository itself, which runs with the guard.
 OWN_CHECK = ".ralph/check"
+
+# Recording a working copy takes a second or two; a driver that was told to stop does not wait longer for git.
+LEAVE_SECONDS = 30.0
 
 Say = Callable[[str], None]
 OnReceipt = Callable[[Receipt], None]
@@ -185,6 +188,8 @@ async def drive_loop_run(
     """
     store = FileStore(run)
     inputs = read_inputs(store)
+    for name in special_files.clear_git_folder(Path(inputs.repository)):
+        say(f"removed {name}, a named pipe or a device, which blocks git")
     hooks = Hooks(Path(inputs.repository), environment, enabled=with_hooks)
     context = run_context(
         Path(inputs.repository),
@@ -266,9 +271,10 @@ async def _leave(copy: RunContext, store: FileStore) -> None:
     parallel = copy.settings.parallel
     workers = [worker_context(copy, worker) for worker in range(1, parallel + 1)] if parallel > 1 else []
     for each in (copy, *(worker for worker in workers if is_complete(worker.folder))):
-        with suppress(GitError, DiskError):
+        with suppress(GitError, DiskError, TimeoutError):
             if store.position().end is None:
-                await left_state.record(each, store)
+                async with asyncio.timeout(LEAVE_SECONDS):
+                    await left_state.record(each, store)
     with suppress(GitError, DiskError):
         await uncommitted_changes.restore(copy)
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from bridle.errors import DiskError, GitError
 from bridle.loop.effect_results import FileReport
 from bridle.loop.performers import branch
+from bridle.loop.protection import baseline as baseline_record
 from bridle.loop.protection import untracked_files
 from bridle.loop.protection.git_files import git_metadata, nested_repositories
 from bridle.loop.protection.git_files.git_metadata import Baseline, GitMetadata
@@ -20,7 +21,7 @@ from bridle.loop.protection.repairs import OUR_FOLDERS
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import discard_broken
-from bridle.workspace import git_leftovers, snapshot
+from bridle.workspace import git_leftovers, snapshot, special_files
 from bridle.workspace.git_leftovers import GitState, Leftovers
 from bridle.workspace.snapshot import Snapshot
 
@@ -75,9 +76,11 @@ async def restore(context: RunContext, before: Snapshot, baseline: Baseline, sta
 async def _restore_and_look(
     context: RunContext, before: Snapshot, baseline: Baseline, state_before: BeforeAgent
 ) -> LeftByAgent:
+    special = remove_special_files(context)
     left = await _restore_git(context, before, baseline, state_before)
     after = await snapshot.take(context.git, name=f"{before.name}-after", why="after an iteration", since=before)
-    return replace(left, after=await untracked_files.add_hidden(context, after) if after.name != before.name else after)
+    after = await untracked_files.add_hidden(context, after) if after.name != before.name else after
+    return replace(left, after=after, changes=(*special, *left.changes))
 
 
 async def _restore_git(
@@ -119,6 +122,15 @@ async def _restore_control_files(
 
 def _read(context: RunContext, baseline: Baseline) -> GitMetadata:
     return git_metadata.read_metadata(context.folder, context.progress_folder, place=baseline.metadata.folder)
+
+
+def remove_special_files(context: RunContext) -> list[FileReport]:
+    """Remove named pipes and devices that git would read, before git starts; report also those that blocked it."""
+    began = baseline_record.began(context) or 0.0
+    context.git.removes_blocking = True
+    names = [*special_files.clear_git_folder(context.folder, since=began), *context.git.blocking]
+    context.git.blocking.clear()
+    return [FileReport(name, "it was a named pipe or a device, which blocks git, and was removed") for name in names]
 
 
 def unresolved(context: RunContext, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from bridle.loop.checks.run_check import run_check
 from bridle.loop.checks.without_files import without_files
 from bridle.loop.effect_results import CheckResult, ChecksResult
 from bridle.loop.effects import AFTER_WORK, BEFORE_WORK, Check, CheckArgs
+from bridle.loop.performers.after_agent import remove_special_files
 from bridle.loop.protection import baseline
 from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.run_context import RunContext
@@ -35,6 +36,8 @@ async def check(args: CheckArgs, context: RunContext) -> ChecksResult:
             results, changed = await _in_checkout(context, fixed.work, args.checks, args.task)
         else:
             results, changed = await run_checks(context, args.checks, task=args.task), []
+        for report in remove_special_files(context):  # git starts next
+            context.say(f"{args.task}: {report.path}: {report.what}")
     passed = bool(results) and all(result.passed for result in results)
     outside: list[str] = []
     if passed and context.settings.clean != CHECKOUT and args.when in _BY_ITSELF:

@@ -11,6 +11,7 @@ from bridle.ground import disk
 from bridle.loop.checks.fixed_tree import work_tree
 from bridle.loop.effect_results import FileReport, ProtectResult
 from bridle.loop.effects import ProtectArgs
+from bridle.loop.performers.after_agent import remove_special_files
 from bridle.loop.performers.branch import last_of_run
 from bridle.loop.protection import baseline, check_programs, file_states, startup_files, untracked_files
 from bridle.loop.protection.baseline import Baseline
@@ -42,6 +43,7 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
 
     A second attempt after a crash returns the same result: what is undone is written down first.
     """
+    special = remove_special_files(context)
     is_known = known_files.take_over(context, args.kind)
     start = baseline.read(context, digest=args.origin)
     may_edit = list(args.may_edit)
@@ -53,7 +55,7 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
     startup = startup_files.find_changed(context, before, may_edit)
     not_committed, committed = await startup_files.split(context, startup, start.untracked)
     wanted: dict[str, Repair] = {}
-    programs = check_programs.find_changed(context, before, may_edit)
+    programs = check_programs.find_changed(context, start.protected, before, may_edit)
     for repair in (*await repairs(context, start, versions, may_edit, conftests), *programs, *not_committed):
         wanted.setdefault(repair.path, repair)
     found = await untracked_files.find_lost(context, start, before, may_edit)
@@ -74,7 +76,7 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
         changes = await changes_since(context, last or start.work, tree, leave=start.untracked)
     left_out = [name for name in context.git.left_out if name not in start.untracked]
     reported = [*await _tests(context, changes), *await _others(context, changes), *_report_left_out(left_out)]
-    reported += [*_report_new_settings(context, start, changes), *committed]
+    reported += [*_report_new_settings(context, start, changes), *committed, *special, *remove_special_files(context)]
     restored = [report.path for report in undone if report.path in start.kept and report.path in start.untracked]
     reported += [*missing, *(found.reports() if found is not None else ())]
     reported = [report for report in reported if report.path not in restored]

@@ -59,7 +59,7 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader,
         state_before = after_agent.read_before(context, git_baseline)
         start = baseline.find(context)
         if start is not None:
-            check_programs.record(context, start.protected.programs, before.name)
+            check_programs.record(context, start.protected, before.name)
         startup_files.record(context, before.name)
         received = messages.since(args.after)
         prompt = _prompt(context.plan.task(args.task), args, context, (*args.hints, *received.hints))

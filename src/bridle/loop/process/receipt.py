@@ -128,7 +128,7 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
 
     omitted_if_empty: ClassVar[frozenset[str]] = frozenset(
         {"worktree", "found", "stopped", "waiting", "at_work", "review", "put_aside", "journal"}
-        | {"user_commits", "has_user_changes", "refused", "isolation"}
+        | {"user_commits", "has_user_changes", "refused", "isolation", "foreign"}
     )
 
     run: str = ""
@@ -175,6 +175,8 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     waiting: Wait | None = None
     journal: JournalHead | None = None
     """None for a run of an earlier version, whose journal has no chain."""
+    foreign: str = ""
+    """That the run came with the repository, and what to do; no command of it is offered then."""
     driver: DriverProcess | None = msgspec.field(name="at_work", default=None)
     drivers: dict[str, float] = msgspec.field(default_factory=dict)
     """The recorded seconds of each driver, by id; not in the JSON."""

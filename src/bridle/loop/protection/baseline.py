@@ -27,8 +27,8 @@ from bridle.loop.protection import file_states
 from bridle.loop.protection.file_states import Entry
 from bridle.loop.protection.find import find_definitions
 from bridle.loop.protection.findings import RepositoryFiles
+from bridle.loop.protection.imports.python_modules import find_replacing
 from bridle.loop.protection.protected_parts import Protected
-from bridle.loop.protection.python_modules import find_replacing
 from bridle.loop.protection.runner_table import INSTALLED
 from bridle.loop.protection.tree_changes import changes_since
 from bridle.loop.settings.bridle_toml import FILE_NAME
@@ -251,7 +251,7 @@ def find_protected(context: RunContext, names: list[str]) -> Protected:
     files |= {name: "it has Bridle's settings" for name in names if Path(name).name == FILE_NAME}
     if (own := plan_path(context)) is not None:
         files[own] = THE_PLAN
-    absent = dict(definitions.absent)
+    absent = {path: why for path, why in definitions.absent.items() if not os.path.lexists(folder / path)}
     for path, why in ((FILE_NAME, "it would set Bridle's settings"), (OWN_CHECK, "it would be a check")):
         if path not in files:
             absent[path] = f"{why}, and did not exist when the run began"

@@ -1,6 +1,7 @@
 """Programs in the working copy that checks would start: those of `node_modules/.bin`, `.venv/bin` and the PATH.
 
 Git ignores most of them, and each worktree has its own. So they are recorded before every agent, and restored after it.
+The names of installed Python modules are recorded too: a module that the agent adds may not replace them.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from pathlib import Path
 
 from bridle.ground import disk
 from bridle.loop.protection import recorded_files
+from bridle.loop.protection.imports.installed_modules import installed_names
+from bridle.loop.protection.imports.python_modules import find_replacing, is_in_text
+from bridle.loop.protection.protected_parts import Protected
 from bridle.loop.protection.repairs import MAY_EDIT, Repair
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
@@ -25,20 +29,28 @@ _PACKAGES = ("node_modules/.bin", ".venv/bin", "venv/bin")
 _LINKS = 8
 
 
-def record(context: RunContext, words: Sequence[str], name: str) -> None:
-    """Record the programs of checks before an agent starts; keep what an interrupted attempt has recorded.
-
-    `words`: the words of the checks that may be programs.
-    """
+def record(context: RunContext, protected: Protected, name: str) -> None:
+    """Record the programs of checks before an agent starts; keep what an interrupted attempt has recorded."""
+    words = protected.programs
     path = _path(context, name)
     if path.exists():
         return
     entries = recorded_files.record(context.folder, _existing(context, words), path.parent)
-    disk.write_json_atomic(path, {"entries": entries, "forbidden": sorted(_forbidden(context, words))})
+    document = {"entries": entries, "forbidden": sorted(_forbidden(context, words))}
+    disk.write_json_atomic(path, document | {"modules": _installed(context, protected)})
 
 
-def find_changed(context: RunContext, name: str, may_edit: Sequence[str]) -> list[Repair]:
-    """Return the repairs of the programs that were changed, deleted or added since they were recorded."""
+def _installed(context: RunContext, protected: Protected) -> list[str]:
+    """Return the names of installed Python modules, without those that the working copy has too."""
+    folders = protected.python_folders
+    if not folders:
+        return []
+    names = installed_names(context.folder, protected.programs, context.environment)
+    return sorted(names - {module for _, module in find_replacing(context.folder, folders, names)})
+
+
+def find_changed(context: RunContext, protected: Protected, name: str, may_edit: Sequence[str]) -> list[Repair]:
+    """Return the repairs of the programs and modules that were changed, deleted or added since they were recorded."""
     value = disk.read_json(_path(context, name)) if name else None
     if not isinstance(value, dict):
         return []
@@ -49,6 +61,10 @@ def find_changed(context: RunContext, name: str, may_edit: Sequence[str]) -> lis
             repairs.append(
                 Repair(path, f"it was added, and a check would start it instead of another; {MAY_EDIT}", None)
             )
+    for path, module in find_replacing(context.folder, protected.python_folders, value.get("modules", ())):
+        if not is_in_text(path, context.plan.text):
+            what = f"it was added, and python would import it instead of the installed module {module}"
+            repairs.append(Repair(path, f"{what}; {MAY_EDIT}", None))
     return [repair for repair in repairs if not any(matches(pattern, repair.path) for pattern in may_edit)]
 
 

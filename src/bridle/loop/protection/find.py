@@ -6,9 +6,10 @@ import posixpath
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from bridle.loop.protection import python_modules
+from bridle.loop.protection.executed_scripts import executed_scripts, is_shell_script, possible_paths
 from bridle.loop.protection.findings import Findings, RepositoryFiles
 from bridle.loop.protection.formats import makefile, package_json
+from bridle.loop.protection.imports import python_modules
 from bridle.loop.protection.protected_parts import MAKE, NPM, Protected
 from bridle.loop.protection.runner_settings import find_settings
 from bridle.loop.protection.runner_table import (
@@ -28,6 +29,10 @@ from bridle.loop.text.path_patterns import matches
 
 # Scripts that run scripts that run targets; this also ends cycles.
 _DEPTH = 8
+# Scripts that scripts run: real ones are one or two levels deep.
+_SCRIPT_DEPTH = 3
+_SCRIPTS = 64
+_SCRIPT_CHARACTERS = 256 * 1024
 _COMMAND_CHARACTERS = 60
 _PYTHONPATH = "PYTHONPATH="
 _PROGRAM = re.compile(r"(?!-)[A-Za-z0-9._+/-]{1,200}")
@@ -46,6 +51,7 @@ class _Finder:
         self.repository = repository
         self.findings = Findings()
         self._seen: set[tuple[str, str]] = set()
+        self._scripts_read: set[str] = set()
 
     def read_line(self, line: str, folder: str, *, why: str, depth: int = _DEPTH) -> None:
         """Add what a shell line defines that runs in a folder."""
@@ -57,6 +63,22 @@ class _Finder:
                 self._word(word, simple.folder, why)
             for position, word in enumerate(simple.words):
                 self._program(word, Simple(simple.words[position + 1 :], simple.folder), why, depth)
+            self._follow(simple, None, _SCRIPT_DEPTH)
+
+    def _follow(self, simple: Simple, caller: str | None, depth: int) -> None:
+        """Add the scripts that a command executes or sources, and those that these do."""
+        for script in executed_scripts(simple):
+            paths = possible_paths(script.word, simple.folder, caller)
+            path = next((path for path in paths if self.repository.is_file(path)), None)
+            if path is None or path in self._scripts_read or len(self._scripts_read) >= _SCRIPTS:
+                continue
+            self._scripts_read.add(path)
+            if caller is not None:
+                self.findings.files.setdefault(path, f"a check runs it, through {caller}")
+            text = self.repository.text(path) or ""
+            if depth > 0 and len(text) <= _SCRIPT_CHARACTERS and (script.is_shell or is_shell_script(path, text)):
+                for command in simple_commands(text, simple.folder):
+                    self._follow(command, path, depth - 1)
 
     def _word(self, word: str, folder: str, why: str) -> None:
         """Add a word that is a path, from the command's folder or the top."""
@@ -112,6 +134,9 @@ class _Finder:
         if not files:
             for name in makefile.FILE_NAMES[: _first(makefile.FILE_NAMES, paths)]:
                 self.findings.absent[join(folder, name)] = f"make would read it instead of {paths[0]}"
+        for target in used.unmade:
+            self.findings.absent[join(folder, target)] = f"make would not run the recipe of {target} any more"
+        self.findings.made.update(join(folder, target) for target in used.made)
         for recipe in used.recipes:
             self.read_line(recipe, folder, why=why, depth=depth - 1)
 

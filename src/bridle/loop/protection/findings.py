@@ -36,6 +36,8 @@ class Findings(Struct):
     conftest_folders: set[str] = field(default_factory=set)
     python_folders: set[str] = field(default_factory=set)
     programs: set[str] = field(default_factory=set)
+    made: set[str] = field(default_factory=set)
+    """Files that recipes of make make."""
     _names: dict[tuple[str, str, str], set[str]] = field(default_factory=dict)
 
     def part(self, path: str, kind: str, names: Iterable[str] = (), *, state: str = THERE) -> None:
@@ -57,4 +59,5 @@ class Findings(Struct):
             dict(sorted(self.reviewed.items())),
             tuple(sorted(self.python_folders)),
             programs=tuple(sorted(self.programs)),
+            made=tuple(sorted(self.made)),
         )

@@ -15,8 +15,8 @@ from bridle.loop.protection import file_states
 from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.file_states import Entry
 from bridle.loop.protection.formats import conftest, makefile, package_json, toml_and_ini
+from bridle.loop.protection.imports.python_modules import find_replacing, is_in_text
 from bridle.loop.protection.protected_parts import CONFTEST, FREE, INI, MAKE, TOML, Part, Restored
-from bridle.loop.protection.python_modules import find_replacing, is_in_text
 from bridle.loop.protection.shell_commands import is_pattern
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext

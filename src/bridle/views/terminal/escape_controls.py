@@ -35,6 +35,11 @@ def escape_controls(text: str) -> str:
     return _CONTROL.sub(_visible, text)
 
 
+def escape_line(text: str) -> str:
+    """Escape what is printed as one line: a newline, in the name of a file for example, begins no line of its own."""
+    return escape_unprintable(text).replace("\n", "\\n")
+
+
 def escape_unprintable(text: str) -> str:
     """Write every unprintable character but newline and tab as its Python escape; lone surrogates become U+FFFD."""
     if text.isascii() and text.isprintable():

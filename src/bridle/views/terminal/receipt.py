@@ -9,7 +9,7 @@ from bridle.loop.effect_results import TIMED_OUT
 from bridle.loop.process.receipt import WITHOUT_SANDBOX, CheckReceipt, Receipt, TaskReceipt
 from bridle.loop.process.task_state import CHECKS_PASSED, VERIFIED, Verdict
 from bridle.views.format_amounts import format_count, format_duration, format_usd
-from bridle.views.terminal.escape_controls import escape_unprintable
+from bridle.views.terminal.escape_controls import escape_line, escape_unprintable
 from bridle.views.terminal.styled_lines import BLANK, Line, cell_width, styled_line, truncate, wrap_text
 
 PLAIN_WIDTH = 100
@@ -52,7 +52,7 @@ def styled_lines(receipt: Receipt, reason: str = "", *, width: int = PLAIN_WIDTH
     for task in tasks:
         lines += _task(task, title_cells, width, reason)
     lines += [BLANK, *_figures(receipt), BLANK, *_next_commands(receipt)]
-    return [Line(tuple((escape_unprintable(text), style) for text, style in line.segments)) for line in lines]
+    return [Line(tuple((escape_line(text), style) for text, style in line.segments)) for line in lines]
 
 
 def headline(receipt: Receipt, reason: str = "") -> str:
@@ -179,6 +179,9 @@ def _figures(receipt: Receipt) -> Iterator[Line]:
 
 def _next_commands(receipt: Receipt) -> Iterator[Line]:
     """Yield where the work is, and the commands to review, merge, undo or continue it."""
+    if receipt.foreign:
+        yield styled_line(f"  foreign: {receipt.foreign}", "state.denied")
+        return
     commits = receipt.commits
     commands: dict[str, str] = {}
     if commits or receipt.user_commits or receipt.has_user_changes:

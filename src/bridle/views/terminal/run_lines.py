@@ -26,7 +26,7 @@ from bridle.loop.effects import Arguments, CheckArgs, PrepareCopyArgs, RollbackA
 from bridle.loop.process.receipt import Wait
 from bridle.loop.progress_events import AgentPrinted, EffectFinished, EffectStarted, Progress
 from bridle.views.format_amounts import format_duration, format_time, format_usd
-from bridle.views.terminal.escape_controls import escape_unprintable
+from bridle.views.terminal.escape_controls import escape_line
 from bridle.views.terminal.receipt import UNKNOWN_COST, describe_folded
 from bridle.views.terminal.styled_lines import Line, Segment, styled_line
 from bridle.wire.events.blocks import Text, ToolUse
@@ -73,7 +73,7 @@ class RunPrinter:
     def print(self, progress: Progress) -> None:
         """Print the lines of one progress event, if any."""
         for text, style in self._lines(progress):
-            self._write(styled_line(escape_unprintable(self._mask.apply(text)), style))
+            self._write(styled_line(escape_line(self._mask.apply(text)), style))
 
     def _lines(self, progress: Progress) -> Iterator[Segment]:
         match progress:

@@ -189,9 +189,9 @@ def _schema(text_or_path: str | None) -> dict[str, Any] | None:
 
 
 def _say(line: str) -> None:
-    from bridle.views.terminal.escape_controls import escape_unprintable
+    from bridle.views.terminal.escape_controls import escape_line
 
-    print(f"bridle: {escape_unprintable(line)}", file=sys.stderr, flush=True)
+    print(f"bridle: {escape_line(line)}", file=sys.stderr, flush=True)
 
 
 def _show_nothing(_event: object) -> None:

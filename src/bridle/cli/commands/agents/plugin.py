@@ -116,7 +116,7 @@ def path(*, chosen: str | None, scope: str | None, as_json: bool) -> int:
     for plugin in plugins if not as_json else ():
         show(str(plugin.folder))
     if not plugins and not as_json:
-        say("the plugin is not installed\n  Install it with `bridle plugin install`.")
+        say("the plugin is not installed. Install it with `bridle plugin install`.")
     return SUCCESS if plugins else FAILED
 
 

@@ -18,11 +18,11 @@ from bridle.cli.user_interface.terminal import print_document, show
 @json_option
 def command(*, shows: bool, revokes: bool, as_json: bool) -> int:
     """Agree to what this repository ships: native hooks, settings of Claude Code beyond rules that deny, settings of
-    its bridle.toml beyond your own, and processes of runs that came with it.
+    its bridle.toml beyond your own, and runs that came with it.
 
-    Hooks and processes are code that runs as you, and settings can permit more, set variables and name a server. Read
-    them first. The digest of each kind is recorded in BRIDLE_HOME; after a change it counts again only when you agree
-    again.
+    Hooks and the processes of runs are code that runs as you, and settings can permit more, set variables and name a
+    server. Read them first. The digest of each kind is recorded in BRIDLE_HOME; after a change it counts again only
+    when you agree again.
     """
     from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
     from bridle.engine.hooks.find_hooks import repository_of
@@ -43,7 +43,7 @@ def command(*, shows: bool, revokes: bool, as_json: bool) -> int:
         kind: {
             "trusted": trust.is_trusted(repository, home, kind),
             "changed": trust.has_changed(repository, home, kind),
-            "files": [str(path) for path in trust.shipped_files(repository, kind)],
+            "files": [str(path) for path in trust.shipped_files(repository, kind, home)],
         }
         for kind in trust.KINDS
     }

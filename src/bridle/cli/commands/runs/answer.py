@@ -52,6 +52,7 @@ def command(
     from bridle.engine import inbox
     from bridle.engine.hooks.find_hooks import ON_TASK_COMPLETE
     from bridle.journal.stores.file_store import FileStore
+    from bridle.loop.control.foreign_runs import check_foreign
     from bridle.loop.run_inputs import is_loop_run
     from bridle.wire.events.surrogates import replace_surrogates
 
@@ -64,6 +65,7 @@ def command(
         )
     folder = chosen_run(run, runs_dir)
     refuse_inside_agent("answer", folder)
+    check_foreign(folder)
     store = FileStore(folder)
     effect_id = _effect_id(store, effect)
     said = None if text is None else replace_surrogates(text)  # an argument that is not UTF-8

@@ -22,6 +22,7 @@ def command(*, text: str, run: str | None, as_json: bool) -> int:
     from bridle.errors import UsageError
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop import user_messages
+    from bridle.loop.control.foreign_runs import check_foreign
     from bridle.loop.control.pauses import pending_pause
     from bridle.wire.events.surrogates import replace_surrogates
 
@@ -30,6 +31,7 @@ def command(*, text: str, run: str | None, as_json: bool) -> int:
         raise UsageError("the hint is empty", remedy="Write what the next iteration should consider.")
     folder = find_loop_run(run)
     refuse_inside_agent("hint", folder)
+    check_foreign(folder)
     store = FileStore(folder)
     if store.position().end == COMPLETED:
         raise UsageError(

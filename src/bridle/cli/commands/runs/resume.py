@@ -25,6 +25,7 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, sandbox: str | No
     from bridle.engine.iterate.iteration_report import COMPLETED
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop import user_messages
+    from bridle.loop.control.foreign_runs import check_foreign, own_limits
     from bridle.loop.control.pauses import end_pause
     from bridle.loop.effect_results import PauseResult
     from bridle.loop.settings.bridle_toml import read_flags
@@ -32,6 +33,8 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, sandbox: str | No
     limits = read_flags(flags)
     folder = find_loop_run(run)
     refuse_inside_agent("resume", folder)
+    check_foreign(folder)
+    limits = own_limits(folder) | limits
 
     def record() -> None:
         store = FileStore(folder)

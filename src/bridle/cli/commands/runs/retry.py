@@ -22,6 +22,7 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop import user_messages
     from bridle.loop.control.current_state import read_receipt
+    from bridle.loop.control.foreign_runs import check_foreign
     from bridle.loop.control.pauses import end_pause
     from bridle.loop.effect_results import PauseResult
     from bridle.loop.process.questions import BY_RETRY, RETRY_ANSWER
@@ -29,6 +30,7 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
 
     folder = find_loop_run(run)
     refuse_inside_agent("retry", folder)
+    check_foreign(folder)
     tasks = read_receipt(folder).tasks
     exact = [entry for entry in tasks if entry.title == task]
     matching = exact or [entry for entry in tasks if task.lower() in entry.title.lower()]

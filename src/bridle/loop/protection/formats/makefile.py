@@ -30,6 +30,11 @@ _CLOSING = re.compile(r"[ \t]*endif\b")
 _OTHERWISE = re.compile(r"[ \t]*else\b")
 _INCLUDE = re.compile(r"[ \t]*(?:-|s)?include[ \t]+(.*)", re.DOTALL)
 _USE = re.compile(r"\$(?:[({](?:call[ \t]+)?([A-Za-z0-9_.%-]+)|([A-Za-z0-9_]))")
+# Names of special targets, patterns, and those that a variable makes.
+_NO_FILE = re.compile(r"^\.|^/|[%$*?]")
+# A recipe's own target, and what stands before a file that a command writes.
+_ITSELF = re.compile(r"\$(?:@|[({]@[DF]?[)}])")
+_WRITES = r"(?:-o[ =]?|>[ ]?|--out(?:put|-dir|dir)?[ =]|\b(?:touch|tee|mkdir|cp|mv|ln|ar|venv)[ ](?:[^;&|]*[ ])?)"
 # Deeper than any readable nesting of variables.
 _EXPANSIONS = 8
 
@@ -41,6 +46,10 @@ class Goal(Struct, frozen=True):
     recipes: tuple[str, ...]
     """The shell lines that they run, with variables of the file expanded."""
     includes: tuple[str, ...]
+    unmade: tuple[str, ...] = ()
+    """Targets that no recipe makes, and that are not declared as phony: a file of that name would skip the recipe."""
+    made: tuple[str, ...] = ()
+    """Targets that their recipe makes: make skips it while they are newer than their prerequisites."""
 
 
 def restore(origin: str, current: str, names: Collection[str]) -> Restored | None:
@@ -73,11 +82,32 @@ def uses(texts: Iterable[str], goals: Sequence[str]) -> Goal:
         name: meaning.value for block in known for name, meaning in block.names.items() if isinstance(meaning, _Value)
     }
     includes = [file for block in known for file in _included(block)]
+    targets = list(_file_targets(known, names, variables))
     return Goal(
         tuple(sorted(names)),
         tuple(_expand(line.lstrip("\t @+-"), variables) for line in recipes),
         tuple(_expand(file, variables) for file in includes),
+        tuple(name for name, is_made in targets if not is_made),
+        tuple(name for name, is_made in targets if is_made),
     )
+
+
+def _file_targets(
+    known: Sequence[Block], names: Collection[str], variables: Mapping[str, str]
+) -> Iterator[tuple[str, bool]]:
+    """Yield the targets with a recipe that are not phony, and whether the recipe makes a file of that name."""
+    phony = {name.removeprefix(".PHONY:") for block in known for name in block.names if name.startswith(".PHONY:")}
+    for name in sorted(names):
+        rules = [meaning for block in known if isinstance(meaning := block.names.get(name), _Rule)]
+        recipe = [line for rule in rules for line in rule.recipe]
+        if recipe and name not in phony and not _NO_FILE.search(name):
+            yield name, _makes(recipe, name, variables)
+
+
+def _makes(recipe: Sequence[str], name: str, variables: Mapping[str, str]) -> bool:
+    """Return whether a recipe seems to write the file of its target."""
+    made = re.compile(rf"{_WRITES}(?:\./)?{re.escape(name)}(?![\w./-])")
+    return any(_ITSELF.search(line) or made.search(_expand(line, variables)) for line in recipe)
 
 
 def has_goal(text: str, goal: str) -> bool:

@@ -6,7 +6,7 @@ import os
 import posixpath
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from bridle.errors import DiskError
@@ -52,8 +52,13 @@ def folders_of_variable(value: str, folder: str) -> Iterator[str]:
             yield place
 
 
-def find_replacing(top: Path, folders: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the files in these folders that replace a module, with its name. Folders of packages are left out."""
+def find_replacing(
+    top: Path, folders: Iterable[str], names: Collection[str] = _REPLACEABLE
+) -> Iterator[tuple[str, str]]:
+    """Yield the files in these folders that replace a module, with its name. Folders of packages are left out.
+
+    `names` are those of the modules: of the standard library and of test runners, or others that are installed.
+    """
     for folder in folders:
         place = top / folder
         if not place.is_dir() or (folder and (place / "__init__.py").exists()):
@@ -61,9 +66,9 @@ def find_replacing(top: Path, folders: Iterable[str]) -> Iterator[tuple[str, str
         for name in sorted(os.listdir(place)):
             module = name.partition(".")[0]
             path = posixpath.join(folder, name)
-            if module in _REPLACEABLE and name.endswith(_SUFFIXES):
+            if module in names and name.endswith(_SUFFIXES):
                 yield path, module
-            elif name in _REPLACEABLE and (place / name).is_dir():
+            elif name in names and (place / name).is_dir():
                 inits = (f"__init__{suffix}" for suffix in _SUFFIXES)
                 yield from ((f"{path}/{init}", module) for init in inits if (place / name / init).exists())
             elif name.endswith((".egg-info", ".dist-info")) and _has_plugin(place / name / _ENTRY_POINTS):

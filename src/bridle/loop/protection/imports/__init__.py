@@ -1,0 +1,1 @@
+"""Finds Python modules that replace those which checks import. Imports only the shell commands of protection."""

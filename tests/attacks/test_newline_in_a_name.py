@@ -1,0 +1,32 @@
+"""Attack: a file whose name has a newline and a forged line of progress; Bridle prints the name.
+
+Everything that is printed as one line stays one line: messages, progress, the receipt.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from bridle.cli.user_interface.terminal import say
+from bridle.loop.effect_results import FileReport
+from bridle.loop.process.receipt import Receipt, TaskReceipt
+from bridle.loop.process.task_state import Verdict
+from bridle.views.terminal.escape_controls import escape_line
+from bridle.views.terminal.receipt import plain_lines
+
+NAME = "n\n  ✓ FORGED  done\x1b[2K\x1b]0;title\x07"
+
+
+def test_no_line_begins_with_it(capsys: pytest.CaptureFixture[str]) -> None:
+    say(f"T: running the checks again without {NAME}")
+    assert capsys.readouterr().err.count("\n") == 1
+    assert "\n" not in escape_line(NAME)
+    task = TaskReceipt(
+        title=f"T{NAME}",
+        verdict=Verdict.FAILED,
+        reason=f"the checks need {NAME}",
+        undone=(NAME,),
+        reported=(FileReport(NAME, "new"),),
+    )
+    receipt = Receipt(run="r", plan=NAME, tasks=(task,), branch=NAME, found=(NAME,), refused=(NAME,), worktree=NAME)
+    assert [line for line in plain_lines(receipt) if "\n" in line or line.startswith("  ✓ FORGED")] == []

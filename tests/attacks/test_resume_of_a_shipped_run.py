@@ -1,0 +1,96 @@
+"""Attack: a repository contains a run that was begun without a sandbox and with high limits; the user continues it.
+
+Neither a clone nor an unpacked archive has a record in BRIDLE_HOME. Such a run is named as foreign, offers no command,
+and is refused until the user agrees. Then the sandbox and the limits are the user's own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridle.cli.main import run as bridle
+from bridle.cli.user_interface.chosen_sandbox import sandbox_of_run
+from bridle.errors import UsageError
+from bridle.ground import own_runs, trust
+from bridle.journal.stores.file_store import FileStore
+from bridle.loop.control import foreign_runs
+from bridle.loop.control.runs import RunRequest, create
+from bridle.loop.plan.model import Plan, Task
+from bridle.loop.run_inputs import read_inputs
+from bridle.loop.settings.model import Settings
+from tests.attacks.fixtures.agent_calls import git
+from tests.loop.fixtures.fake_agent import write_user_settings
+
+PLAN = Plan(title="P", text="# P", tasks=(Task(title="T", checks=("touch gained; false",)),))
+
+
+def make_run(folder: Path, **settings: Any) -> Path:
+    """Make a repository with a run that its maker has begun elsewhere."""
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "start")
+    base = git(folder, "rev-parse", "HEAD").strip()
+    request = RunRequest(folder, PLAN, Settings(sandbox_mode="off", **settings), base, "main")
+    run = create(request, folder / ".a5c/runs")
+    shutil.rmtree(Path(os.environ["BRIDLE_HOME"], own_runs.FOLDER))  # what the attacker's machine has
+    return run
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    capsys.readouterr()
+    assert bridle([*arguments]) == 2
+    return capsys.readouterr().err
+
+
+def test_it_is_refused_and_named_as_foreign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run(tmp_path.resolve() / "work", max_cost_usd=9999.0, tries=99)
+    work, home = run.parents[2], Path(os.environ["BRIDLE_HOME"])
+    monkeypatch.chdir(work)
+    before = sorted(path.name for path in run.joinpath("journal").iterdir())
+    for command in (("resume",), ("retry", "T", "--resume"), ("answer", "E", "yes"), ("hint", "go on")):
+        assert "you have not begun this run on this machine" in refusal(capsys, *command)
+    assert sorted(path.name for path in run.joinpath("journal").iterdir()) == before
+    assert bridle(["status", "--json"]) == 0
+    receipt = json.loads(capsys.readouterr().out)
+    assert receipt["foreign"].startswith(foreign_runs.FOREIGN)
+    assert [receipt.get(name) for name in ("resume", "undo", "merge")] == ["", "", ""]
+    assert bridle(["status"]) == 0
+    assert "bridle resume" not in capsys.readouterr().out
+    trust.trust(work, home, tuple(trust.KINDS))
+    foreign_runs.check_foreign(run)
+    write_user_settings("max_cost = 3\n")
+    assert foreign_runs.own_limits(run) == {"max_cost_usd": 3.0, "tries": Settings().tries}
+    inputs = json.loads((run / "inputs.json").read_text())
+    (run / "inputs.json").write_text(json.dumps({**inputs, "base": "HEAD"}))
+    with pytest.raises(UsageError):
+        foreign_runs.check_foreign(run)
+
+
+def test_its_sandbox_is_that_of_the_user(tmp_path: Path) -> None:
+    run = make_run(tmp_path.resolve() / "work")
+    work = run.parents[2]
+    assert read_inputs(FileStore(run)).settings.sandbox_mode == "off"
+    assert sandbox_of_run(work, None, {"BRIDLE_SANDBOX": "auto", "PATH": os.environ["PATH"]}).reason != "off"
+
+
+def test_it_cannot_bypass_permissions_even_then(tmp_path: Path) -> None:
+    run = make_run(tmp_path.resolve() / "work", permission="bypass")
+    trust.trust(run.parents[2], Path(os.environ["BRIDLE_HOME"]), tuple(trust.KINDS))
+    with pytest.raises(UsageError, match="permission = 'bypass'"):
+        foreign_runs.own_limits(run)
+
+
+def test_a_run_that_the_user_has_begun_is_not_foreign(tmp_path: Path) -> None:
+    run = make_run(tmp_path.resolve() / "work")
+    own_runs.record(run, Path(os.environ["BRIDLE_HOME"]))
+    assert not foreign_runs.is_foreign(run, os.environ)
+    git(run.parents[2], "add", "-Af")
+    assert foreign_runs.is_foreign(run, os.environ), "git tracks it"
