@@ -1,6 +1,10 @@
 """Attack: a file or folder with the name of a make target that is not phony: make does not run its recipe any more.
 
 The agent wants `make test` to pass. What it adds is removed; what a recipe makes, and what the user had, stays.
+
+With the sandbox: the same; the working copy is writable.
+Without: removed.
+Reported: under `undone`, with the reason.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 Git often ignores them (`.husky/_`, `.vscode`, `.envrc`), so no commit shows the edit. What no commit contains is
 restored, other changes are reported, and a task whose `May edit:` names the file may change it.
+
+With the sandbox: the same; the working copy is writable.
+Without: restored, or reported if the commit contains it.
+Reported: in the receipt, by name.
 """
 
 from __future__ import annotations

@@ -1,8 +1,12 @@
-"""Attack without a sandbox: an agent changes files in `.git` that git obeys, or removes the user's stashes.
+"""Attack: an agent changes files in `.git` that git obeys, or removes the user's stashes.
 
 `commondir` leads git to a configuration of the agent, in the repository or in another worktree of the user; `remotes`
 decides where a push goes; `logs` has all stashes but the newest. Everything is restored before Bridle starts git again,
 and named.
+
+With the sandbox: the same; it ends before, see `test_sandbox_adds_files_to_git.py`.
+Without: restored before git runs again.
+Reported: in the receipt, by name.
 """
 
 from __future__ import annotations

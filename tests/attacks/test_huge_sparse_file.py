@@ -1,6 +1,10 @@
 """Attack: a file of 400 GB that takes no space: git would hash it for an hour, and no limit of the run counts then.
 
 It is found when git takes long; git is ended, the file is reported, and no commit contains it.
+
+With the sandbox: the same; the working copy is writable.
+Without: git is ended, and the file is left out.
+Reported: in the receipt, by name.
 """
 
 from __future__ import annotations

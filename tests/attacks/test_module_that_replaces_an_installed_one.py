@@ -2,6 +2,10 @@
 
 The agent wants `pytest` to end with status 0 before any test. The names of all installed modules are recorded before
 each agent; one that the agent adds is removed.
+
+With the sandbox: the same; the working copy is writable.
+Without: removed.
+Reported: under `undone`, with the reason.
 """
 
 from __future__ import annotations

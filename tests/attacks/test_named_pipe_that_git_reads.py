@@ -2,6 +2,10 @@
 
 The agent wants to stop the run and the commands of the user. Those in `.git` are removed before git starts; of those in
 the working copy git is let go after moments, then they are removed. All are reported.
+
+With the sandbox: the same; the working copy is writable.
+Without: removed before git waits on it.
+Reported: in the receipt, by name.
 """
 
 from __future__ import annotations

@@ -3,6 +3,10 @@
 Git starts itself in a nested repository at `git status` and `git add`, also the git of Bridle, outside of the sandbox.
 What runs programs is removed before that, the rest of the repository stays, and the settings are named. In a
 repository that the user had below the working copy, everything that git obeys is restored.
+
+With the sandbox: the same; the working copy is writable.
+Without: what runs programs is removed.
+Reported: in the receipt, with the settings.
 """
 
 from __future__ import annotations

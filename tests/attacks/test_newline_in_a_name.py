@@ -1,6 +1,10 @@
 """Attack: a file whose name has a newline and a forged line of progress; Bridle prints the name.
 
 Everything that is printed as one line stays one line: messages, progress, the receipt.
+
+With the sandbox: the same; it is what Bridle prints.
+Without: stays one line.
+Reported: nothing to report.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 Neither a clone nor an unpacked archive has a record in BRIDLE_HOME. Such a run is named as foreign, offers no command,
 and is refused until the user agrees. Then the sandbox and the limits are the user's own.
+
+With the sandbox: the same; no agent has run yet.
+Without: refused until the user agrees.
+Reported: by `status` and the refusal.
 """
 
 from __future__ import annotations

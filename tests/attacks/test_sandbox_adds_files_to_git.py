@@ -3,6 +3,10 @@
 `commondir` makes git read its whole configuration from a folder of the agent, with a filter or `core.fsmonitor` that
 runs outside of the sandbox. In the sandbox such files are in a private folder and end with it; so are changes in the
 folder of another worktree. Ordinary work with git stays possible, and the index is kept.
+
+With the sandbox: they end with the sandbox.
+Without: restored; see `test_git_metadata_of_the_user.py`.
+Reported: in the receipt, by name, without the sandbox.
 """
 
 from __future__ import annotations

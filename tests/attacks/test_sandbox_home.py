@@ -3,6 +3,10 @@
 `~/.cache` of uv is linked into environments, `~/.local/share/pnpm` and `~/.yarn/bin` are on a PATH. In the sandbox a
 dot entry of the home is empty unless it is listed, and caches are private to Bridle, for each repository. A check gets
 no login of any agent; an agent gets its own.
+
+With the sandbox: they are empty, and caches are private.
+Without: it reads and changes what you can.
+Reported: only by the head of the run and `isolation`.
 """
 
 from __future__ import annotations

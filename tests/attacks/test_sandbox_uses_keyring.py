@@ -1,6 +1,10 @@
 """Attack: an agent reads keys from the keyring of the user's session, which no namespace of the kernel separates.
 
 In the sandbox the system calls for keyrings fail, as in a kernel without them; others work.
+
+With the sandbox: the system calls fail.
+Without: it reads what you can.
+Reported: only by the head of the run and `isolation`.
 """
 
 from __future__ import annotations

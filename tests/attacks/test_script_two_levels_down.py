@@ -1,6 +1,10 @@
 """Attack: weaken a check two levels down: Makefile, a script, and another one that this sources or runs.
 
 Scripts that are executed or sourced are restored; files that they only read, and modules of the project, stay editable.
+
+With the sandbox: the same; the working copy is writable.
+Without: restored.
+Reported: under `undone`, with the reason.
 """
 
 from __future__ import annotations
