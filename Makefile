@@ -37,7 +37,7 @@ test: $(INSTALLED) $(SDK) real lint
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 soak:
-	@$(MAKE) test BRIDLE_SIZES=soak ARGS="-o faulthandler_timeout=3600 $(ARGS)"
+	@$(MAKE) test BRIDLE_SIZES=soak ARGS="-o faulthandler_timeout=7200 $(ARGS)"
 
 check: $(INSTALLED) lint
 	@$(BIN)/pytest tests/test_layers.py tests/test_deny_list.py tests/cli/test_docs.py tests/loop/plan/test_docs.py

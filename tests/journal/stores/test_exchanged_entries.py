@@ -26,6 +26,8 @@ def posted_run(folder: Path) -> tuple[Path, Path, Path]:
         if list(FileReader(run).entries())[-1].recorded_at > moment:
             break
         append(run)
+    else:
+        raise AssertionError("the clock was put back")
     with FileStore(run).write("test") as writer:
         writer.resolve("E2", ok("two"))
     return run, first, max((run / layout.JOURNAL).iterdir())
