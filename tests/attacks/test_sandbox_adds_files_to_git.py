@@ -14,14 +14,15 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from bridle.run.isolation.sandbox_rules import OFF
 from tests.attacks.fixtures.sandboxed import git, make_target
 
 _REDIRECT = "mkdir .git/x; cp -r .git/config .git/refs .git/objects .git/HEAD .git/x/; echo x > .git/commondir"
 _OTHER = ".git/worktrees/other-work"
 
 
-def test_files_that_git_obeys_cannot_be_added(tmp_path: Path) -> None:
-    target = make_target(tmp_path)
+def test_files_that_git_obeys_are_added_only_without_the_sandbox(tmp_path: Path, sandbox: str) -> None:
+    target = make_target(tmp_path, sandbox)
     own = target.work / ".git"
     shutil.rmtree(own / "hooks")
     git(target.work, "worktree", "add", "-q", str(tmp_path / "other-work"), "other")
@@ -34,6 +35,10 @@ def test_files_that_git_obeys_cannot_be_added(tmp_path: Path) -> None:
         f" rm -f {_OTHER}/index; echo ../../x > {_OTHER}/commondir; mkdir {_OTHER}/new; true"
     )
     assert target.attack(script).exit_code == 0
+    if sandbox == OFF:
+        assert {path.name for path in own.iterdir()} > before
+        assert (target.work / _OTHER / "new").exists()
+        return
     assert {path.name for path in own.iterdir()} == before
     assert not (own / "COMMIT_EDITMSG").is_symlink()
     assert {path.name: path.read_bytes() for path in (target.work / _OTHER).iterdir() if path.is_file()} == others

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from bridle.run.isolation.sandbox_rules import OFF
 from tests.attacks.fixtures.sandboxed import SECRET, Target, make_target
 
 SECRETS = (
@@ -28,8 +29,8 @@ SECRETS = (
 LOGINS = (".claude/.credentials.json", ".claude/projects/other/x.jsonl", ".claude.json")
 
 
-def make_home(folder: Path) -> Target:
-    target = make_target(folder)
+def make_home(folder: Path, sandbox: str) -> Target:
+    target = make_target(folder, sandbox)
     for name in (*SECRETS, *LOGINS):
         (target.home / name).parent.mkdir(parents=True, exist_ok=True)
         (target.home / name).write_text(f"token = {SECRET}\n")
@@ -37,12 +38,12 @@ def make_home(folder: Path) -> Target:
 
 
 @pytest.mark.parametrize("agent", ["claude", "codex", None])
-def test_no_key_can_be_read_but_the_own_login(tmp_path: Path, agent: str | None) -> None:
-    target = make_home(tmp_path)
+def test_no_key_can_be_read_but_the_own_login(tmp_path: Path, agent: str | None, sandbox: str) -> None:
+    target = make_home(tmp_path, sandbox)
     captured = target.attack(f"grep -rl {SECRET} ~ 2>/dev/null; true", agent=agent)
     found = {Path(line).relative_to(target.home).as_posix() for line in captured.stdout.decode().splitlines()}
     own = {"claude": {".claude/.credentials.json", ".claude.json"}, "codex": {".codex/auth.json"}, None: set[str]()}
-    assert found == own[agent]
+    assert found == own[agent] if sandbox != OFF else found >= {*SECRETS, *LOGINS}
 
 
 def test_nothing_that_programs_of_the_user_run_changes(tmp_path: Path) -> None:
