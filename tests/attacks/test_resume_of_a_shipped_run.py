@@ -95,6 +95,6 @@ def test_it_cannot_bypass_permissions_even_then(tmp_path: Path) -> None:
 def test_a_run_that_the_user_has_begun_is_not_foreign(tmp_path: Path) -> None:
     run = make_run(tmp_path.resolve() / "work")
     own_runs.record(run, Path(os.environ["BRIDLE_HOME"]))
-    assert not foreign_runs.is_foreign(run, os.environ)
+    assert not foreign_runs.is_foreign(run)
     git(run.parents[2], "add", "-Af")
-    assert foreign_runs.is_foreign(run, os.environ), "git tracks it"
+    assert foreign_runs.is_foreign(run), "git tracks it"

@@ -103,10 +103,10 @@ class Damage(Struct, frozen=True):
     remedy: str
 
 
-def find(folder: Path, *refs: str) -> Damage | None:
+def find(folder: Path, *refs: str, may_be_empty: str = "") -> Damage | None:
     """Return the first file without which git fails in a working copy: its HEAD, its index, packed refs or these refs.
 
-    The branch that is checked out counts too.
+    The branch that is checked out counts too. The caller writes the ref `may_be_empty` again if its file is empty.
     """
     own, place = git_folder(folder), find_common_folder(folder)
     if own is None or place is None or not os.path.isdir(own):
@@ -118,15 +118,17 @@ def find(folder: Path, *refs: str) -> Damage | None:
     for top, name in wanted:
         data = _read(top, name)
         is_there = os.path.lexists(top / name)
+        if name == may_be_empty and data == b"":
+            continue
         if (is_there or name == HEAD) and (data is None or not _is_readable(name, data)):
             what = "is damaged: git cannot read it" if is_there else "is missing"
             return Damage(f"{top / name} {what}", _repair(folder, place, top / name, name))
     return None
 
 
-def refuse(folder: Path, *refs: str, then: str) -> None:
+def refuse(folder: Path, *refs: str, may_be_empty: str = "", then: str) -> None:
     """Raise UsageError for what `find` returns; `then` is the command to run after the repair."""
-    if (damage := find(folder, *refs)) is not None:
+    if (damage := find(folder, *refs, may_be_empty=may_be_empty)) is not None:
         raise UsageError(damage.message, remedy=f"{damage.remedy} Then run: {then}")
 
 

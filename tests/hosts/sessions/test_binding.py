@@ -356,6 +356,8 @@ deaths = {
 
 
 def trace(frame, event, argument):
+    if frame.f_back is not None and os.path.basename(frame.f_back.f_code.co_filename) == "own_runs.py":
+        return trace  # the record of the run, which comes before its name
     if (os.path.basename(frame.f_code.co_filename), frame.f_code.co_name, event) == deaths[moment]:
         os.kill(os.getpid(), signal.SIGKILL)
     return trace

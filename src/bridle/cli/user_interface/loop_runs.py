@@ -155,7 +155,7 @@ async def drive_to_receipt(
         addresses = () if was_completed else load_settings(repository, bridle_home(os.environ)).notify
 
     check_foreign(run)
-    recorded = None if is_foreign(run, os.environ) else settings.sandbox_mode
+    recorded = None if is_foreign(run) else settings.sandbox_mode
     chosen = None if was_completed else sandbox_of_run(repository, recorded, variables, flag=sandbox)
     if chosen is not None:
         say(sandbox_line(chosen))

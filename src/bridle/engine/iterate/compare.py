@@ -78,8 +78,8 @@ def compare(run: Path) -> Comparison:
     metadata = store.metadata()
     state = View.of_files(store.place).state
     store.verify_files(state)  # else a changed file looks like a changed process
-    process = load(metadata, run)
     inputs = store.inputs(state.created)
+    process = load(metadata, run)
     subject = Run(metadata.run_id, metadata.process_id, str(run), {} if inputs is None else inputs)
     replay = Replay(process, subject)
     try:

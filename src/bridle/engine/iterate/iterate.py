@@ -156,8 +156,8 @@ class Engine:
         if replay is not None and replay.process.is_current() and journal_id == self._journal_id:
             return replay
         self.close()
+        inputs = self._store.inputs(state.created)  # before the process: a changed file is named as such
         process = load(self._store.metadata(), self._folder)
-        inputs = self._store.inputs(state.created)
         run = Run(self._run_id, self._process_id, str(self._folder), {} if inputs is None else inputs)
         self._replay, self._journal_id = Replay(process, run, now=self._now), journal_id
         return self._replay

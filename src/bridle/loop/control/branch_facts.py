@@ -36,7 +36,7 @@ async def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[st
 
     It keeps unfinished work of an agent in a stash.
     """
-    if is_untrusted(run, environment):  # its commands to copy are the repository's too
+    if is_untrusted(run):  # its commands to copy are the repository's too
         none = dict.fromkeys(("resume", "review", "merge", "undo"), "")
         return msgspec.structs.replace(receipt, foreign=f"{FOREIGN}. {AGREE}", **none)
     store, aside = FileStore(run), put_aside.find(run)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +17,20 @@ FOREIGN = "you have not begun this run on this machine: it came with the reposit
 AGREE = "Read its plan and settings, which `bridle trust --show` lists, then run `bridle trust`."
 
 
-def is_foreign(run: Path, environment: Mapping[str, str]) -> bool:
+def is_foreign(run: Path) -> bool:
     """Return whether a run came with its repository, by clone or archive."""
-    return trust.is_shipped_run(repository_of(run), run, bridle_home(environment))
+    return trust.is_shipped_run(repository_of(run), run, bridle_home(os.environ))
 
 
-def is_untrusted(run: Path, environment: Mapping[str, str]) -> bool:
+def is_untrusted(run: Path) -> bool:
     """Return whether a run came with its repository, and the user has not agreed to it."""
-    home = bridle_home(environment)
-    return is_foreign(run, environment) and not trust.is_trusted(repository_of(run), home, trust.PROCESSES)
+    home = bridle_home(os.environ)
+    return is_foreign(run) and not trust.is_trusted(repository_of(run), home, trust.PROCESSES)
 
 
 def check_foreign(run: Path) -> None:
     """Raise UsageError for a run that the user has neither begun nor agreed to."""
-    if is_untrusted(run, os.environ):
+    if is_untrusted(run):
         raise UsageError(f"{run.name}: {FOREIGN}", remedy=f"Nothing was changed. {AGREE}")
 
 
@@ -40,7 +39,7 @@ def own_limits(run: Path) -> dict[str, Any]:
 
     Raises UsageError for settings that no repository may choose.
     """
-    if not is_foreign(run, os.environ):
+    if not is_foreign(run):
         return {}
     from bridle.loop.settings.bridle_toml import load_settings  # not for `bridle status`
     from bridle.loop.settings.model import KEYS

@@ -287,7 +287,8 @@ def check_place(inputs: RunInputs, run: Path) -> None:
             remedy=f"Move the repository back, or move {run} into its {layout.RUNS_FOLDER} and resume the run there.",
         )
     for folder in (Path(inputs.repository), *map(Path, inputs.worktrees)):
-        damaged_files.refuse(folder, f"{git_metadata.HEADS}{inputs.branch}", then=f"bridle resume {run.name}")
+        branch = f"{git_metadata.HEADS}{inputs.branch}"
+        damaged_files.refuse(folder, branch, may_be_empty=branch, then=f"bridle resume {run.name}")
 
 
 async def _follow(inputs: RunInputs, run: Path, environment: Mapping[str, str], say: Say) -> tuple[str, str] | None:

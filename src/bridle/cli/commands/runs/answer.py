@@ -65,8 +65,9 @@ def command(
         )
     folder = chosen_run(run, runs_dir)
     refuse_inside_agent("answer", folder)
-    check_foreign(folder)
     store = FileStore(folder)
+    if resume or is_loop_run(store):  # else nothing is started, and a run of another program can be answered
+        check_foreign(folder)
     effect_id = _effect_id(store, effect)
     said = None if text is None else replace_surrogates(text)  # an argument that is not UTF-8
     value = inbox.check_answer(store, effect_id, said, approved=approved)
