@@ -16,24 +16,30 @@ from tests.loop.fixtures.loop_commands import MAKES_FILE, ONE_TASK, receipt_of
 WITHOUT_THREADS = """
 import resource, sys, threading
 from bridle.cli.main import main
+from bridle.ground.descendants import keeper_client
 resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
-def watch(event, arguments):
-    if event == "subprocess.Popen" and str(arguments[0]).endswith("/claude"):
-        threading.stack_size(4 << 30)
-sys.addaudithook(watch)
+start_child = keeper_client.start_child
+def start_without_threads(descriptors):
+    threading.stack_size(4 << 30)
+    start_child(descriptors)
+keeper_client.start_child = start_without_threads
 main()
 """
 
-# From the start of the agent on, no process can start. No limit holds for root: another real user has it.
+# The keeper, which starts the agent, can start no process. No limit holds for root: another real user has it.
 WITHOUT_PROCESSES = """
-import os, resource, sys
+import sys
+from pathlib import Path
 from bridle.cli.main import main
-def watch(event, arguments):
-    if event == "subprocess.Popen" and str(arguments[0]).endswith("/claude"):
-        if os.geteuid() == 0:
-            os.setresuid(54321, 0, 0)
-        resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
-sys.addaudithook(watch)
+from bridle.ground.descendants import keeper_client
+limited = Path("../limited_keeper.py").resolve()
+limited.write_text(
+    "import os, resource, runpy\\n"
+    "if os.geteuid() == 0: os.setresuid(54321, 0, 0)\\n"
+    "resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))\\n"
+    f"runpy.run_path({str(keeper_client._PROGRAM)!r}, run_name='__main__')\\n"
+)
+keeper_client._PROGRAM = limited
 main()
 """
 _EXEMPT = "-sys_resource,-sys_admin"  # the capabilities of processes that no such limit holds for
