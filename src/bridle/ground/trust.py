@@ -63,6 +63,8 @@ _LIMIT_BYTES = 64 * 1024 * 1024
 
 def is_trusted(repository: Path, home: Path, kind: str = HOOKS) -> bool:
     """Return whether the user has agreed to what the repository has of this kind now."""
+    if not os.access(home, os.X_OK):
+        return False  # missing, or hidden in a sandbox
     entry = _read(home).get(_name(repository))
     digests = entry.get("digests") if isinstance(entry, dict) else None
     return isinstance(digests, dict) and digests.get(kind) == digest(repository, kind, home)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from bridle.workspace import read_git_files
@@ -24,7 +26,8 @@ def clear_git_folder(folder: Path, since: float = 0.0) -> list[str]:
     """
     found = find_in_git_folder(folder, since)
     for path in found:
-        os.unlink(path)
+        with suppress(FileNotFoundError):
+            os.unlink(path)
     return list(found.values())
 
 
@@ -56,7 +59,8 @@ def unblock(path: str, *, removes: bool) -> None:
     except OSError:
         fd = None  # a device, or gone
     if removes:
-        os.unlink(path)
+        with suppress(FileNotFoundError):
+            os.unlink(path)
     if fd is not None:
         os.close(fd)
 
@@ -70,8 +74,15 @@ def _special_files(top: str, since: float) -> Iterator[str]:
         if not entry.is_dir(follow_symlinks=False):
             if not entry.is_file(follow_symlinks=False):
                 yield from _if_special(top, entry.name)
-        elif not _OBJECTS.fullmatch(entry.name) or entry.stat(follow_symlinks=False).st_ctime >= since:
+        elif not _OBJECTS.fullmatch(entry.name) or _changed_at(entry) >= since:
             yield from _special_files(entry.path, since)
+
+
+def _changed_at(entry: os.DirEntry[str]) -> float:
+    try:
+        return entry.stat(follow_symlinks=False).st_ctime
+    except OSError:
+        return -math.inf  # a git process has removed it: folders of new objects exist for a moment
 
 
 def _if_special(folder: str, name: str) -> Iterator[str]:

@@ -55,7 +55,7 @@ from bridle.workspace.inert_git import inert_git
 # An executable check of the repository itself, which runs with the guard.
 OWN_CHECK = ".ralph/check"
 
-# Recording a working copy takes a second or two; a driver that was told to stop does not wait longer for git.
+# Recording a working copy takes a second or two; a driver that must stop does not wait longer for git.
 LEAVE_SECONDS = 30.0
 
 Say = Callable[[str], None]

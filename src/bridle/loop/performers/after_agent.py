@@ -88,16 +88,15 @@ async def _restore_git(
 ) -> LeftByAgent:
     """Restore git's own files, the branch and the refs after an agent; its changes to the tree stay."""
     git_after = _read(context, baseline)
+    if baseline.metadata.folder is not None and not baseline.metadata.folder.is_dir():
+        raise _git_deleted(context)  # its settings alone would make no repository
     restored = await _restore_control_files(context, baseline, git_after, state_before.nested)
     for name in await stale_git_locks.clear(context.folder):
         context.say(f"removed .git/{name}, which a git process of the agent had left")
     changes = _restore_folders(context)
     leftovers = await git_leftovers.undo(context.git, state_before.git_state)
     if git_after.folder is None:
-        raise GitError(
-            f"the agent deleted .git in {context.folder}",
-            remedy=f"Restore it from a backup, then run: bridle resume {context.run}. The agent's log has the command.",
-        )
+        raise _git_deleted(context)
     changes += [*_describe_leftovers(leftovers), *restored]
     has_left = await branch.keep_branch(context, head=before.head)
     if has_left or git_after.refs != baseline.metadata.refs:
@@ -106,6 +105,13 @@ async def _restore_git(
         baseline.accept_refs(git_after, _read(context, baseline))
     changes += git_metadata.restore_logs(baseline.metadata, git_after)
     return LeftByAgent(None, tuple(changes), has_left, leftovers.conflicts[:SHOWN_FILES])
+
+
+def _git_deleted(context: RunContext) -> GitError:
+    return GitError(
+        f"the agent deleted .git in {context.folder}",
+        remedy=f"Restore it from a backup, then run: bridle resume {context.run}. The agent's log has the command.",
+    )
 
 
 async def _restore_control_files(

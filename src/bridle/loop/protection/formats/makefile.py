@@ -32,7 +32,7 @@ _INCLUDE = re.compile(r"[ \t]*(?:-|s)?include[ \t]+(.*)", re.DOTALL)
 _USE = re.compile(r"\$(?:[({](?:call[ \t]+)?([A-Za-z0-9_.%-]+)|([A-Za-z0-9_]))")
 # Names of special targets, patterns, and those that a variable makes.
 _NO_FILE = re.compile(r"^\.|^/|[%$*?]")
-# A recipe's own target, and what stands before a file that a command writes.
+# A recipe's own target, and what comes before a file that a command writes.
 _ITSELF = re.compile(r"\$(?:@|[({]@[DF]?[)}])")
 _WRITES = r"(?:-o[ =]?|>[ ]?|--out(?:put|-dir|dir)?[ =]|\b(?:touch|tee|mkdir|cp|mv|ln|ar|venv)[ ](?:[^;&|]*[ ])?)"
 # Deeper than any readable nesting of variables.
