@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from bridle.errors import DiskError
@@ -92,10 +93,11 @@ def hidden(user: Path) -> list[Path]:
 
 
 def visible(user: Path) -> Iterator[Path]:
-    """Yield the listed files and folders that are below such an entry."""
+    """Yield the listed files and folders that are below such an entry, and listed links: they may lead below one."""
     for pattern in VISIBLE:
         if "/" in pattern:
             yield from sorted(user.glob(pattern)) if "*" in pattern else [user / pattern]
+    yield from (user / name for name in matching(user, VISIBLE) if os.path.islink(user / name))
     for name in VISIBLE_WITHOUT_KEYS:
         if _has_no_key(user / name):
             yield user / name
@@ -111,6 +113,16 @@ def caches(user: Path, shown: Collection[Path]) -> Iterator[str]:
         is_shown = any(folder in (user / name).parents for folder in shown)
         if os.path.isdir(user / name) or (is_nested and os.path.isdir(top) and not is_shown):
             yield name
+
+
+def matching(folder: Path, patterns: Collection[str]) -> tuple[str, ...]:
+    """Return the names in a folder that match one of the patterns."""
+    return tuple(name for name in _names(folder) if any(fnmatchcase(name, pattern) for pattern in patterns))
+
+
+def links_in(folder: Path) -> list[str]:
+    """Return the names of the links in a folder."""
+    return [name for name in _names(folder) if os.path.islink(folder / name)]
 
 
 def _has_no_key(path: Path) -> bool:
