@@ -48,7 +48,7 @@ def test_an_agent_that_wants_to_drive_a_run_is_refused_with_the_way_to_allow_it(
     done = run(
         describe(work, {"HOME": str(home)}),
         f"{start}; {start} --plugin-root ~/.claude/plugins/bridle; {BRIDLE} run:create --process-id p --entry p.py#p",
-        HOME=str(home),
+        variables={"HOME": str(home)},
     )
     assert done.stderr.count(b"can neither create nor drive runs: start it with --sandbox off") == 3
     assert not list((work / ".a5c").iterdir())

@@ -61,7 +61,7 @@ def test_settings_that_are_links_into_a_hidden_folder_are_those_of_the_user(tmp_
         "cd ~/.claude && cat settings.json CLAUDE.md skills/one/SKILL.md hooks/guard.sh ~/.gitconfig;"
         " cat skills/other/key history.jsonl;"
         f" echo session > projects/{project_folder_name(str(work))}/s.jsonl; echo renewed > .credentials.json",
-        HOME=str(tmp_path / "named"),
+        variables={"HOME": str(tmp_path / "named")},
     )
     assert seen.stdout == b"settings.jsonCLAUDE.mdskill/SKILL.mdguard.shgitconfig"
     assert seen.exit_code == 0
@@ -100,7 +100,9 @@ def test_programs_that_are_links_or_start_others_work(tmp_path: Path) -> None:
     wrapper = write(tmp_path / "wrappers" / "claude", f'#!/bin/sh\nexec "{real}" "$@"\n', mode=0o755)
     path = f"{brew}/bin:{tmp_path}/system/sw/bin:{home}/.local/bin:{os.environ['PATH']}"
     isolation = describe(work, {"HOME": str(home), "PATH": path}, program=str(wrapper))
-    shown = run(isolation, f"one; two; three; {wrapper}; cat {home}/.tool/token; ls {tmp_path}/real", PATH=path)
+    shown = run(
+        isolation, f"one; two; three; {wrapper}; cat {home}/.tool/token; ls {tmp_path}/real", variables={"PATH": path}
+    )
     assert shown.stdout.split() == [b"one", b"two", b"three", b"four", b"claude"]
 
 
@@ -116,7 +118,7 @@ def test_no_link_that_an_agent_can_have_made_shows_a_program(tmp_path: Path) -> 
     (tmp_path / "other").mkdir()
     for folder in (work, tmp_path / "other"):
         isolation = describe(folder, {"HOME": str(home), "PATH": path}, program=str(planted if folder == work else ""))
-        assert run(isolation, "hidden; key-program", PATH=path).stdout == b""
+        assert run(isolation, "hidden; key-program", variables={"PATH": path}).stdout == b""
 
 
 def test_a_clone_that_uses_the_objects_of_another_repository_works(tmp_path: Path) -> None:
@@ -150,3 +152,34 @@ def test_a_working_copy_with_a_long_path_keeps_its_sessions(tmp_path: Path) -> N
     name = project_folder_name(str(work))
     assert run(describe(work, {"HOME": str(home)}), f"echo x > {home}/.claude/projects/{name}/s").exit_code == 0
     assert (home / ".claude" / "projects" / name / "s").exists()
+
+
+def test_a_new_home_has_caches_and_folders_that_programs_make(tmp_path: Path) -> None:
+    home, work = folders(tmp_path)
+    write(home / "code" / "file")
+    link(home / "link", "code/file")
+    isolation = describe(work, {"HOME": str(home)})
+    made = ".cache/go-build .npm/_cacache .cargo/registry/index .gradle/wrapper .m2/repository .local/share/x .config/x"
+    script = f"cd && mkdir -p {made} go/pkg/mod && echo kept > .npm/_cacache/x && cat link code/file"
+    assert run(isolation, script, variables={"HOME": str(home)}).stdout == b"xx"
+    assert run(isolation, "cat ~/.npm/_cacache/x", variables={"HOME": str(home)}).stdout == b"kept\n"
+    assert run(isolation, "! mkdir ~/made && ! touch ~/code/made", variables={"HOME": str(home)}).exit_code == 0
+    assert {path.name for path in home.iterdir()} == {".bridle", ".claude", "code", "link"}
+
+
+def test_caches_that_variables_name_are_writable_and_private(tmp_path: Path) -> None:
+    home, work = folders(tmp_path)
+    (home / "caches").mkdir()
+    places = {"GOCACHE": home / "caches" / "go", "CARGO_HOME": tmp_path / "cargo", "XDG_CACHE_HOME": tmp_path / "xdg"}
+    write(tmp_path / "cargo" / "bin" / "tool")
+    environment = {"HOME": str(home), **{name: str(path) for name, path in places.items()}}
+    script = "echo x > $GOCACHE/x && echo x > $CARGO_HOME/registry/x && echo x > $XDG_CACHE_HOME/x"
+    for _ in range(2):
+        assert (
+            run(describe(work, environment), f"{script} && echo y > ~/.cache/y", variables=environment).exit_code == 0
+        )
+    assert [path for folder in places.values() for path in folder.rglob("x")] == []
+    # A variable that names the home or the working copy hides neither.
+    wrong = {"HOME": str(home), "GOCACHE": str(home), "XDG_CACHE_HOME": str(work), "PIP_CACHE_DIR": str(tmp_path)}
+    assert run(describe(work, wrong), f"ls {home}/caches && touch made").exit_code == 0
+    assert (work / "made").exists()

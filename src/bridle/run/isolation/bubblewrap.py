@@ -100,13 +100,15 @@ def options(isolation: Isolation, *, is_root: bool, cwd: Path, views: tuple[GitV
     """Return the options of bwrap; folders that must exist on the host are made."""
     mounts = [
         *_private_folders(),
-        *_paths("--ro-bind", (isolation.home, *isolation.visible)),
+        *_home(isolation),
+        *_paths("--ro-bind", isolation.visible),
         *(mount for state in isolation.state for mount in _state(state)),
         *_caches(isolation),
         *_writable(isolation.writable),
         *_work(isolation, views),
         *_paths("--ro-bind", isolation.read_only),
     ]
+    mounts += _new_folders(isolation)
     mounts += _hidden(isolation.private, mounts, mode="700")
     mounts += _hidden(isolation.hidden, mounts, mode="000")
     mounts += _links(_named(isolation), mounts)
@@ -114,6 +116,8 @@ def options(isolation: Isolation, *, is_root: bool, cwd: Path, views: tuple[GitV
         *_basics(isolation, is_root=is_root),
         # A folder first, then what is in it. The order of those at the same place is kept: the last one counts.
         *(option for mount in sorted(mounts, key=_depth) for option in mount.options),
+        # Only now, since a place for each mount is made in it.
+        *(("--remount-ro", str(isolation.home)) if isolation.entries is not None else ()),
         "--chdir",
         str(cwd),
     ]
@@ -149,7 +153,13 @@ def _private_folders() -> Iterator[_Mount]:
 
 def _named(isolation: Isolation) -> Iterator[Path]:
     """Yield the paths under which a program looks for what is mounted."""
-    yield from (*isolation.names, *isolation.visible, *isolation.writable, *(path for path, _ in isolation.caches))
+    yield from (
+        *isolation.names,
+        *(isolation.entries or ()),
+        *isolation.visible,
+        *isolation.writable,
+        *(path for path, _ in isolation.caches),
+    )
     for state in isolation.state:
         yield from (state.path / name for name in (*state.visible, *state.writable, *state.writable_files))
     # On NixOS /run/current-system leads to the programs of the system.
@@ -182,6 +192,23 @@ def _writable(paths: tuple[Path, ...]) -> Iterator[_Mount]:
     """Mount what the user adds; a device can be opened only from a mount for devices."""
     for path in paths:
         yield from _paths("--dev-bind" if Path("/dev") in path.parents else "--bind", (path,))
+
+
+def _home(isolation: Isolation) -> Iterator[_Mount]:
+    """Show a home that is read-only, by its entries if something can be mounted beside them."""
+    if isolation.entries is None:
+        yield from _paths("--ro-bind", (isolation.home,))
+        return
+    yield _Mount(isolation.home, ("--perms", "755", "--tmpfs", str(isolation.home)))
+    for path in isolation.entries:
+        if not path.is_symlink():
+            yield _Mount(path, ("--ro-bind-try", str(path), str(path)))
+
+
+def _new_folders(isolation: Isolation) -> Iterator[_Mount]:
+    for path in isolation.private:
+        if not os.path.lexists(path):
+            yield _Mount(path, ("--perms", "700", "--tmpfs", str(path)))
 
 
 def _hidden(paths: tuple[Path, ...], mounts: list[_Mount], *, mode: str) -> list[_Mount]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Collection, Iterator, Mapping
@@ -86,6 +87,8 @@ class Isolation(Struct, frozen=True):
     caches: tuple[tuple[Path, Path], ...] = ()
     """Folders of the home, each with the folder of Bridle that is shown instead: writable, and kept."""
     state: tuple[StateFolder, ...] = ()
+    entries: tuple[Path, ...] | None = None
+    """What of the home is shown; None shows the folder itself, in which nothing can be mounted that is missing."""
     names: tuple[Path, ...] = ()
     """Paths as variables and the user name them: the links in them exist in the sandbox too."""
     has_network: bool = True
@@ -126,9 +129,11 @@ def describe(
         *(link for state in state_of_claude for link in _linked_state(state, excluded)),
         *_borrowed_objects(common, environment),
     ]
-    caches = tuple(_caches(common or top, user, environment, visible, writable))
+    is_private = home_view.can_be_private(user) and not user.is_relative_to(top)
+    found = {user / name: name.replace("/", "-") for name in home_view.caches(user, visible, is_private=is_private)}
+    caches = tuple(_caches(common or top, user, environment, found, (top, *writable)))
     shown = {*visible, *writable, *(state.path for state in state_of_claude), *(path for path, _ in caches), top}
-    is_home = top == user or top in user.parents
+    private = () if user.is_relative_to(top) else tuple(_private(user, shown))
     return Isolation(
         work=top,
         home=user,
@@ -137,7 +142,8 @@ def describe(
         read_only=tuple(dict.fromkeys((*protected, *read_only, *_protected_state(agent, user, environment)))),
         writable=tuple(writable),
         hidden=hidden,
-        private=() if is_home else tuple(_private(user, shown)),
+        private=(*private, *(home_view.new_folders(user) if is_private else ())),
+        entries=tuple(path for path in home_view.entries(user) if path not in private) if is_private else None,
         visible=tuple(path for path in visible if not path.is_relative_to(top)),
         caches=caches,
         state=state_of_claude,
@@ -190,16 +196,19 @@ def _visible(agent: str | None, user: Path, environment: Mapping[str, str], rule
 
 
 def _caches(
-    repository: Path, user: Path, environment: Mapping[str, str], visible: Collection[Path], writable: Collection[Path]
+    repository: Path, user: Path, environment: Mapping[str, str], found: Mapping[Path, str], excluded: Collection[Path]
 ) -> Iterator[tuple[Path, Path]]:
-    """Yield the caches in a home with the folders of Bridle that take their place for a repository; make those."""
+    """Yield caches with the folders of Bridle that take their place for a repository; make those."""
     top = _own_folder(repository, environment)
-    found = {user / name: name.replace("/", "-") for name in home_view.caches(user, visible)}
-    named = environment.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(named) and os.path.isdir(named):
-        found.setdefault(Path(named), "named")
-    for path, name in found.items():
-        if not any(path.is_relative_to(folder) for folder in writable):  # the user has chosen to share it
+    replaced: dict[Path, str] = {**found}
+    for name, path in home_view.named_caches(environment):
+        is_around = any(folder.is_relative_to(path) for folder in (user, *excluded))
+        if not is_around and not any(path.is_relative_to(other) for other in replaced):
+            with contextlib.suppress(OSError):  # the program could not make it either
+                path.mkdir(parents=True, exist_ok=True)
+                replaced[path] = name
+    for path, name in replaced.items():
+        if not any(path.is_relative_to(folder) for folder in excluded):  # the user has chosen to share it
             (top / name).mkdir(mode=0o700, parents=True, exist_ok=True)
             yield path, top / name
 
