@@ -19,11 +19,15 @@ JSON_LIMIT_BYTES = 64 * 1024 * 1024
 TEMPORARY_PREFIX = ".bridle-"
 TEMPORARY_SUFFIX = ".tmp"
 
+READ_ONLY_REMEDY = (
+    "The file system is read-only; use another folder."
+    " An agent in the sandbox can neither create nor drive runs: start it with --sandbox off for that."
+)
 _REMEDIES = {
     errno.ENOSPC: "Free some space on that disk and run again.",
     errno.EDQUOT: "Free some space within your disk quota and run again.",
     errno.EFBIG: "Raise the limit on file sizes (ulimit -f) and run again.",
-    errno.EROFS: "The file system is read-only; use another folder.",
+    errno.EROFS: READ_ONLY_REMEDY,
     errno.EACCES: "Check the owner and the permissions of the file and its folder.",
     errno.EPERM: "Check the owner and the permissions of the file and its folder.",
     errno.ENOENT: "Check that the folder exists.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
@@ -138,9 +139,10 @@ def _try_lock(path: Path) -> int | None:
         try:
             fd = os.open(path, flags, 0o600)
         except OSError as error:
+            is_read_only = error.errno == errno.EROFS
             raise DiskError(
                 f"the lock {path} could not be opened: {error.strerror}",
-                remedy="Check that its folder exists and can be written.",
+                remedy=disk.READ_ONLY_REMEDY if is_read_only else "Check that its folder exists and can be written.",
                 payload=error.errno,
             ) from error
         try:

@@ -159,7 +159,7 @@ class Attempt(Struct):
                 self._sending.cancel()
             await child.close()
             self._note_log_error(child.tap_error)
-            self.exit_code = child.exit_code
+            self.exit_code = sandboxed.exit_code_of(child.exit_code)
             self.stderr = child.stderr_tail.decode("utf-8", "replace")[-STDERR_LIMIT_CHARACTERS:]
             self.seconds = clock.monotonic() - self.started
 

@@ -12,19 +12,16 @@ from msgspec.structs import replace
 
 from bridle.errors import ProcessError
 from bridle.ground.children import child_process
-from bridle.ground.children.capture import CapturedOutput, capture
 from bridle.ground.children.child_process import Child, Spawn, StopTimeouts
 from bridle.ground.children.spawn import Sandbox
 from bridle.ground.descendants import census
 from bridle.ground.ids import new_token
-from bridle.run.isolation import bubblewrap, description
+from bridle.run.isolation import bubblewrap, program_view
 from bridle.run.isolation.description import Isolation, describe
 from bridle.run.isolation.sandbox_rules import SandboxRules
-from bridle.run.isolation.sandbox_session import check_started, open_sandbox
+from bridle.run.isolation.sandbox_session import open_sandbox
 from tests.fixtures.child_output import read_lines
-
-# A test that takes longer than this has hung.
-HANG_SECONDS = 60
+from tests.run.fixtures.in_sandbox import HANG_SECONDS, program, run
 
 
 def isolation_of(folder: Path) -> Isolation:
@@ -32,28 +29,6 @@ def isolation_of(folder: Path) -> Isolation:
     (folder / "work").mkdir()
     (folder / "home").mkdir()
     return describe(folder / "work", {"HOME": str(folder / "home")})
-
-
-def program() -> str:
-    found = next(iter(bubblewrap.find_programs(os.environ)), None)
-    assert found is not None
-    return found
-
-
-def run(isolation: Isolation, script: str, *, cwd: Path | None = None) -> CapturedOutput:
-    """Run a shell command in the sandbox; raise ProcessError where that could not be set up."""
-
-    async def main() -> CapturedOutput:
-        with open_sandbox(program(), isolation, cwd=cwd or isolation.work) as sandbox:
-            command = ("/bin/sh", "-c", script)
-            environment = {"PATH": os.environ["PATH"]}
-            captured = await capture(
-                command, cwd=isolation.work, environment=environment, limit_seconds=HANG_SECONDS, sandbox=sandbox
-            )
-            check_started(sandbox, captured.exit_code, captured.stderr)
-            return captured
-
-    return asyncio.run(main())
 
 
 def with_child(isolation: Isolation, script: str, story: Callable[[Child, Sandbox], Awaitable[None]]) -> None:
@@ -210,7 +185,7 @@ def test_bridle_that_is_installed_from_a_checkout_in_a_hidden_folder_is_visible(
     (package / "__init__.py").write_text("VALUE = 1\n")
     isolation = isolation_of(tmp_path)
     assert run(isolation, f"cat {package}/__init__.py").exit_code == 1
-    monkeypatch.setattr(description, "PACKAGES", str(package.parent))
+    monkeypatch.setattr(program_view, "PACKAGES", str(package.parent))
     visible = describe(isolation.work, {"HOME": str(tmp_path / "home")})
     assert run(visible, f"cat {package}/__init__.py").stdout == b"VALUE = 1\n"
     assert run(visible, f"touch {package}/made").exit_code == 1

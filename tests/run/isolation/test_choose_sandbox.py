@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import UsageError
-from bridle.run.isolation.choose_sandbox import choose_sandbox, find_sandbox
+from bridle.run.isolation.choose_sandbox import check_owner, choose_sandbox, find_sandbox
 from bridle.run.isolation.sandbox_rules import ChosenSandbox, SandboxRules
 
 
@@ -32,3 +32,15 @@ def test_the_systems_bwrap_comes_first_and_one_that_fails_is_passed_over(tmp_pat
     assert failure is None
     assert program != str(broken)
     assert ChosenSandbox("bwrap", program) == choose_sandbox(SandboxRules(), {"PATH": str(tmp_path)})
+
+
+def test_a_working_copy_that_root_could_not_write_in_the_sandbox_is_refused(tmp_path: Path) -> None:
+    chosen = choose_sandbox(SandboxRules(), os.environ)
+    check_owner(chosen, tmp_path)
+    if os.geteuid() == 0:  # nobody else can give files away
+        os.chown(tmp_path, 1001, 1001)
+        with pytest.raises(UsageError, match="belongs to the user 1001"):
+            check_owner(chosen, tmp_path)
+        check_owner(choose_sandbox(SandboxRules("off"), os.environ), tmp_path)
+        tmp_path.chmod(0o777)
+    check_owner(chosen, tmp_path)

@@ -24,17 +24,14 @@ from bridle.agent.sessions.transcript_file import lock
 from bridle.errors import DiskError, SessionError, UsageError
 from bridle.ground import clock
 from bridle.ground.git_folder import repository_top
+from bridle.wire.project_folder import project_folder_name
 
 # After its result a run still ends its children and writes its last line; it needs no longer than this.
 LOCK_WAIT_SECONDS = 2.0
 _RETRY_SECONDS = 0.05
 
-# Longer folder names are cut, as other readers of transcripts expect.
-_FOLDER_LIMIT_CHARACTERS = 200
-
 _UUID_PARTS = [8, 4, 4, 4, 12]
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
-_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -80,11 +77,7 @@ def is_uuid(text: str) -> bool:
 
 def project_folder(config_folder: Path, cwd: Path) -> Path:
     """Return the folder for the transcripts of a working folder."""
-    path = str(cwd)
-    name = "".join(character if character.isascii() and character.isalnum() else "-" for character in path)
-    if len(name) > _FOLDER_LIMIT_CHARACTERS:
-        name = f"{name[:_FOLDER_LIMIT_CHARACTERS]}-{_digest(path)}"
-    return config_folder / "projects" / name
+    return config_folder / "projects" / project_folder_name(str(cwd))
 
 
 def _begin(request: SessionRequest, place: Place) -> Session:
@@ -230,16 +223,3 @@ def _origin(place: Place, session_id: str) -> Origin:
         entrypoint=place.entrypoint,
         git_branch=git_files.current_branch(place.cwd),
     )
-
-
-def _digest(text: str) -> str:
-    """Return the short hash that Claude Code appends to a name that was cut."""
-    number = 0
-    for character in text:
-        number = ((number << 5) - number + ord(character)) & 0xFFFFFFFF
-    number = abs(number - 0x100000000 if number >= 0x80000000 else number)
-    digits = ""
-    while number:
-        number, rest = divmod(number, 36)
-        digits = _DIGITS[rest] + digits
-    return digits or "0"

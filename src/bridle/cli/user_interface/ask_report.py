@@ -25,7 +25,8 @@ def final_lines(finished: Finished, limits: Limits) -> Iterator[str]:
         yield f"warning: {warning}"
     if finished.killed_after_result:
         yield "the agent did not exit after its result and was stopped"
-    if finished.attempts and (finished.retried or finished.cost.source != "agent"):
+    has_started = finished.attempts and (finished.unusable is None or finished.record.events)
+    if has_started and (finished.retried or finished.cost.source != "agent"):
         yield cost_line(finished)
     if finished.unusable is not None:
         yield ". ".join(filter(None, (finished.unusable.message, finished.unusable.remedy)))

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from bridle.errors import UsageError
 from bridle.ground.home import bridle_home
 from bridle.loop.settings.bridle_toml import load_settings
-from bridle.run.isolation.choose_sandbox import VARIABLE, choose_sandbox
+from bridle.run.isolation.choose_sandbox import VARIABLE, check_owner, choose_sandbox
 from bridle.run.isolation.sandbox_rules import AUTO, MODES, OFF, ChosenSandbox
 
 Say = Callable[[str], None]
@@ -24,6 +24,7 @@ def sandbox_for(folder: Path, flag: str | None, say: Say) -> ChosenSandbox:
     """
     settings = load_settings(folder, bridle_home(os.environ), {"sandbox.mode": flag})
     chosen = choose_sandbox(settings.sandbox, os.environ)
+    check_owner(chosen, folder)
     if not chosen.is_on and settings.sandbox_mode != OFF:
         say(sandbox_line(chosen))
     return chosen
@@ -41,7 +42,9 @@ def sandbox_of_run(
     rules = load_settings(repository, bridle_home(environment)).sandbox
     recorded = rules.mode if recorded is None else recorded
     mode = flag or (recorded if recorded != AUTO else _variable(environment) or AUTO)
-    return choose_sandbox(replace(rules, mode=mode), environment)
+    chosen = choose_sandbox(replace(rules, mode=mode), environment)
+    check_owner(chosen, repository)
+    return chosen
 
 
 def sandbox_line(chosen: ChosenSandbox) -> str:

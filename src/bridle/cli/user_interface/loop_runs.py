@@ -37,7 +37,7 @@ from bridle.loop.working_copy import put_aside
 from bridle.loop.working_copy.run_lock import check_unlocked, hold_working_copy
 from bridle.loop.working_copy.run_worktrees import worktree_folder
 from bridle.run.command import build_command
-from bridle.run.isolation.choose_sandbox import choose_sandbox
+from bridle.run.isolation.choose_sandbox import check_owner, choose_sandbox
 from bridle.run.locate import find_program
 from bridle.run.request import Auth, Permission, Request
 from bridle.run.sandbox import detect_sandbox
@@ -68,7 +68,7 @@ async def create_run(
     if settings.notify:
         notify.check_addresses(settings.notify)
     agents = _describe_agents(settings, request.repository, environment)
-    choose_sandbox(settings.sandbox, environment)  # raises before the run is created
+    check_owner(choose_sandbox(settings.sandbox, environment), request.repository)  # raises before the run is created
     for line in agents if introduction is None else introduction:
         say(line)
     if not settings.uses_worktrees:

@@ -10,16 +10,17 @@ import importlib.util
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
 from msgspec import Struct
 
 from bridle.ground import git_folder
-from bridle.run.isolation import git_view
-from bridle.run.isolation.description import PRIVATE_FOLDERS, Isolation, StateFolder
+from bridle.run.isolation import git_view, home_view
+from bridle.run.isolation.description import Isolation, StateFolder
 from bridle.run.isolation.git_view import GitView
+from bridle.run.isolation.program_view import PRIVATE_FOLDERS
 from bridle.run.isolation.system_calls import without_keyrings
 
 # The probe takes 5 milliseconds; this is for a loaded machine.
@@ -27,6 +28,11 @@ PROBE_SECONDS = 10.0
 
 # Hides a file: it reads as empty.
 _EMPTY = Path(__file__).with_name("empty")
+
+_NAME_SERVERS = Path("/etc/resolv.conf")
+
+# As many as the kernel follows in a path.
+_LINKS_LIMIT = 40
 
 _NAMESPACES = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
 
@@ -94,19 +100,24 @@ def options(isolation: Isolation, *, is_root: bool, cwd: Path, views: tuple[GitV
     """Return the options of bwrap; folders that must exist on the host are made."""
     mounts = [
         *_private_folders(),
-        *_paths("--ro-bind", (isolation.home, *isolation.visible)),
+        *_home(isolation),
+        *_paths("--ro-bind", isolation.visible),
         *(mount for state in isolation.state for mount in _state(state)),
         *_caches(isolation),
-        *_paths("--bind", isolation.writable),
+        *_writable(isolation.writable),
         *_work(isolation, views),
         *_paths("--ro-bind", isolation.read_only),
     ]
+    mounts += _new_folders(isolation)
     mounts += _hidden(isolation.private, mounts, mode="700")
     mounts += _hidden(isolation.hidden, mounts, mode="000")
+    mounts += _links(_named(isolation), mounts)
     return [
         *_basics(isolation, is_root=is_root),
         # A folder first, then what is in it. The order of those at the same place is kept: the last one counts.
         *(option for mount in sorted(mounts, key=_depth) for option in mount.options),
+        # Only now, since a place for each mount is made in it.
+        *(("--remount-ro", str(isolation.home)) if isolation.entries is not None else ()),
         "--chdir",
         str(cwd),
     ]
@@ -135,7 +146,69 @@ def _private_folders() -> Iterator[_Mount]:
             shared = ("--perms", "1777") if folder.name == "tmp" else ()
             yield _Mount(folder, (*shared, "--tmpfs", str(folder)))
     # The name server's address, where /etc/resolv.conf leads there.
-    yield from _paths("--ro-bind", (Path("/run/systemd/resolve"),))
+    names = Path(os.path.realpath(_NAME_SERVERS))
+    shown = (names,) if any(Path(folder) in names.parents for folder in PRIVATE_FOLDERS) else ()
+    yield from _paths("--ro-bind", (Path("/run/systemd/resolve"), *shown))
+
+
+def _named(isolation: Isolation) -> Iterator[Path]:
+    """Yield the paths under which a program looks for what is mounted."""
+    yield from (
+        *isolation.names,
+        *(isolation.entries or ()),
+        *isolation.visible,
+        *isolation.writable,
+        *(path for path, _ in isolation.caches),
+    )
+    for state in isolation.state:
+        yield from (state.path / name for name in (*state.visible, *state.writable, *state.writable_files))
+    # On NixOS /run/current-system leads to the programs of the system.
+    yield from (_NAME_SERVERS, *(Path("/run", name) for name in home_view.links_in(Path("/run"))))
+
+
+def _links(names: Iterable[Path], mounts: list[_Mount]) -> Iterator[_Mount]:
+    """Make the links in paths that are missing, since their folder is shown as empty."""
+    linked = [path for path in dict.fromkeys(names) if os.path.realpath(path) != str(path)]
+    for place, target in {place: target for path in linked for place, target in _links_in(path)}.items():
+        # Of those at the same place the last one counts.
+        around = max((mount for mount in reversed(mounts) if mount.path in place.parents), key=_depth, default=None)
+        if around is not None and "--tmpfs" in around.options:
+            yield _Mount(place, ("--symlink", target, str(place)))
+
+
+def _links_in(path: Path, limit: int = _LINKS_LIMIT) -> Iterator[tuple[Path, str]]:
+    """Yield the links in a path and in what they lead to, each with its target."""
+    folder = Path("/")
+    for part in path.parts[1:]:
+        place = folder / part
+        if os.path.islink(place) and limit > 0:
+            target = os.readlink(place)
+            yield place, target
+            yield from _links_in(folder / target, limit - 1)
+        folder = Path(os.path.realpath(place))
+
+
+def _writable(paths: tuple[Path, ...]) -> Iterator[_Mount]:
+    """Mount what the user adds; a device can be opened only from a mount for devices."""
+    for path in paths:
+        yield from _paths("--dev-bind" if Path("/dev") in path.parents else "--bind", (path,))
+
+
+def _home(isolation: Isolation) -> Iterator[_Mount]:
+    """Show a home that is read-only, by its entries if something can be mounted beside them."""
+    if isolation.entries is None:
+        yield from _paths("--ro-bind", (isolation.home,))
+        return
+    yield _Mount(isolation.home, ("--perms", "755", "--tmpfs", str(isolation.home)))
+    for path in isolation.entries:
+        if not path.is_symlink():
+            yield _Mount(path, ("--ro-bind-try", str(path), str(path)))
+
+
+def _new_folders(isolation: Isolation) -> Iterator[_Mount]:
+    for path in isolation.private:
+        if not os.path.lexists(path):
+            yield _Mount(path, ("--perms", "700", "--tmpfs", str(path)))
 
 
 def _hidden(paths: tuple[Path, ...], mounts: list[_Mount], *, mode: str) -> list[_Mount]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import shlex
+import stat
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 from bridle.errors import UsageError
+from bridle.ground import git_folder
 from bridle.run.isolation import bubblewrap, seatbelt
 from bridle.run.isolation.sandbox_rules import AUTO, BWRAP, NETWORK_NONE, OFF, SEATBELT, ChosenSandbox, SandboxRules
 
@@ -34,6 +38,20 @@ def choose_sandbox(rules: SandboxRules, environment: Mapping[str, str]) -> Chose
         f"the sandbox {name} cannot be used: {failure}",
         remedy=f"{REMEDIES[name]} Or use --sandbox auto: then agents run without a sandbox if none works.",
     )
+
+
+def check_owner(chosen: ChosenSandbox, folder: Path) -> None:
+    """Raise UsageError for root in a folder that only another user can write: in the sandbox root has no such right."""
+    if chosen.name != BWRAP or os.geteuid() != 0:
+        return
+    top = git_folder.repository_top(Path(os.path.realpath(folder))) or folder
+    state = os.stat(top)
+    is_writable = state.st_mode & stat.S_IWOTH or (state.st_mode & stat.S_IWGRP and state.st_gid in os.getgroups())
+    if state.st_uid != 0 and not is_writable:
+        raise UsageError(
+            f"the sandbox cannot be used: {top} belongs to the user {state.st_uid}, and root cannot write to it there",
+            remedy=f"Run as that user, or run: chown -R 0:0 {shlex.quote(str(top))}; or use --sandbox off.",
+        )
 
 
 def find_sandbox(

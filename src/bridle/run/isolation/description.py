@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
-import re
-import sys
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
-from bridle.ground import git_folder, home
-from bridle.run.isolation import home_view
+from bridle.ground import disk, git_folder, home
+from bridle.run.isolation import git_view, home_view, program_view
 from bridle.run.isolation.sandbox_rules import SandboxRules
+from bridle.wire.project_folder import project_folder_name
 
 DEFAULT_RULES = SandboxRules()
 OWN_AGENT = "bridle-agent"
@@ -26,18 +26,17 @@ READ_ONLY_AT_WORK = (".a5c", ".ralph", "bridle.toml")
 
 # In Bridle's home: the caches of sandboxed programs, for each repository.
 CACHES_FOLDER = "caches"
+# In the same folder: the repositories whose objects a clone uses.
+_ALTERNATES = "alternates"
+_ALTERNATES_LIMIT_BYTES = 64 * 1024
 
-# Of Claude Code's state: what it reads. It may write only its own sessions and, when it renews its login, that.
+# Of Claude Code's state: what it reads, with the scripts of hooks and status lines and what CLAUDE.md imports. It may
+# write only its own sessions and, when it renews its login, that: into the file, since a mount cannot be replaced.
 VISIBLE_OF_CLAUDE = (
-    *(".claude.json", "settings.json", "CLAUDE.md", "agents", "commands", "plugins", "skills"),
-    *("rules", "output-styles", "statsig"),
+    *(".claude.json", "settings.json", "settings.local.json", "keybindings.json", "*.md", "agents", "commands"),
+    *("plugins", "skills", "rules", "output-styles", "statsig", "hooks", "scripts", "bin", "local"),
+    *("*.sh", "*.py", "*.js", "*.cjs", "*.mjs", "*.ts"),
 )
-
-# The folder of the package `bridle`, which may be that of a checkout.
-PACKAGES = str(Path(__file__).parents[3])
-
-# Folders whose content a sandboxed program does not see: temporary files, sockets, the homes of other users.
-PRIVATE_FOLDERS = ("/tmp", "/var/tmp", "/run", "/home")  # noqa: S108  # they are replaced by private ones
 
 # The state of other agents, in the user's home: each folder, and what must not change in it, since the user's next
 # session outside of the sandbox runs or reads it.
@@ -88,6 +87,10 @@ class Isolation(Struct, frozen=True):
     caches: tuple[tuple[Path, Path], ...] = ()
     """Folders of the home, each with the folder of Bridle that is shown instead: writable, and kept."""
     state: tuple[StateFolder, ...] = ()
+    entries: tuple[Path, ...] | None = None
+    """What of the home is shown; None shows the folder itself, in which nothing can be mounted that is missing."""
+    names: tuple[Path, ...] = ()
+    """Paths as variables and the user name them: the links in them exist in the sandbox too."""
     has_network: bool = True
 
 
@@ -107,7 +110,8 @@ def describe(
     """
     folder = Path(os.path.realpath(work))
     top = git_folder.repository_top(folder) or folder
-    user = Path(os.path.realpath(environment.get("HOME") or os.path.expanduser("~")))
+    home_name = Path(environment.get("HOME") or os.path.expanduser("~"))
+    user = Path(os.path.realpath(home_name))
     own, common = _git_folders(top)
     writable = _expanded(rules.writable, user)
     for state in _state_folders(agent, user, environment):
@@ -115,11 +119,21 @@ def describe(
         writable.append(state)
     protected = [place / name for place in (top, folder) for name in READ_ONLY_AT_WORK]
     secrets = [*(user / name for name in home_view.HIDDEN), home.bridle_home(environment)]
-    visible = [*_visible(agent, user, environment, rules), *_program_folders(environment, program, user)]
+    hidden = (*secrets, *_state_of_others(agent, user, environment), *_expanded(rules.hidden, user))
     state_of_claude = (_claude_state(folder, user, environment),) if agent in _CLAUDE_LIKE else ()
-    caches = tuple(_caches(common or top, user, environment, visible, writable))
+    # No link to them counts, and none in what an agent can write.
+    excluded = [Path(os.path.realpath(path)) for path in (*hidden, top, *writable)]
+    visible = [
+        *_visible(agent, user, environment, rules),
+        *program_view.visible_programs(environment, program, user, excluded=excluded),
+        *(link for state in state_of_claude for link in _linked_state(state, excluded)),
+        *_borrowed_objects(common, environment),
+    ]
+    is_private = home_view.can_be_private(user) and not user.is_relative_to(top)
+    found = {user / name: name.replace("/", "-") for name in home_view.caches(user, visible, is_private=is_private)}
+    caches = tuple(_caches(common or top, user, environment, found, (top, *writable)))
     shown = {*visible, *writable, *(state.path for state in state_of_claude), *(path for path, _ in caches), top}
-    is_home = top == user or top in user.parents
+    private = () if user.is_relative_to(top) else tuple(_private(user, shown))
     return Isolation(
         work=top,
         home=user,
@@ -127,13 +141,49 @@ def describe(
         worktree=own if own != common else None,
         read_only=tuple(dict.fromkeys((*protected, *read_only, *_protected_state(agent, user, environment)))),
         writable=tuple(writable),
-        hidden=(*secrets, *_state_of_others(agent, user, environment), *_expanded(rules.hidden, user)),
-        private=() if is_home else tuple(path for path in home_view.hidden(user) if path not in shown),
+        hidden=hidden,
+        private=(*private, *(home_view.new_folders(user) if is_private else ())),
+        entries=tuple(path for path in home_view.entries(user) if path not in private) if is_private else None,
         visible=tuple(path for path in visible if not path.is_relative_to(top)),
         caches=caches,
         state=state_of_claude,
+        names=tuple(_names(home_name, environment, program)),
         has_network=has_network,
     )
+
+
+def _names(home_name: Path, environment: Mapping[str, str], program: str | None) -> Iterator[Path]:
+    yield home_name
+    named = [environment.get("CLAUDE_CONFIG_DIR", ""), program or "", *program_view.path_folders(environment)]
+    yield from (Path(path) for path in named if os.path.isabs(path))
+
+
+def _private(user: Path, shown: Collection[Path]) -> Iterator[Path]:
+    """Yield the entries of a home that are hidden; a link may lead to what is shown."""
+    real = {os.path.realpath(path) for path in shown}
+    yield from (path for path in home_view.hidden(user) if os.path.realpath(path) not in real)
+
+
+def _borrowed_objects(repository: Path | None, environment: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the objects of other repositories that a clone uses, unless an agent can have named them.
+
+    It can write to the folder of objects, so only those count that were there before the first agent.
+    """
+    if repository is not None:
+        record = _own_folder(repository, environment) / _ALTERNATES
+        found = git_view.alternates(repository)
+        known = disk.read_if_exists(record, _ALTERNATES_LIMIT_BYTES)
+        if known is None:
+            known = b"".join(os.fsencode(path) + b"\n" for path in found)
+            record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            disk.write_atomic(record, known)
+        yield from (path for path in found if os.fsencode(path) in known.splitlines())
+
+
+def _own_folder(repository: Path, environment: Mapping[str, str]) -> Path:
+    """Return the folder in Bridle's home for the sandboxes of a repository."""
+    key = hashlib.sha256(os.fsencode(repository)).hexdigest()[:16]
+    return home.bridle_home(environment) / CACHES_FOLDER / key
 
 
 def _visible(agent: str | None, user: Path, environment: Mapping[str, str], rules: SandboxRules) -> Iterator[Path]:
@@ -146,17 +196,19 @@ def _visible(agent: str | None, user: Path, environment: Mapping[str, str], rule
 
 
 def _caches(
-    repository: Path, user: Path, environment: Mapping[str, str], visible: Collection[Path], writable: Collection[Path]
+    repository: Path, user: Path, environment: Mapping[str, str], found: Mapping[Path, str], excluded: Collection[Path]
 ) -> Iterator[tuple[Path, Path]]:
-    """Yield the caches in a home with the folders of Bridle that take their place for a repository; make those."""
-    key = hashlib.sha256(os.fsencode(repository)).hexdigest()[:16]
-    top = home.bridle_home(environment) / CACHES_FOLDER / key
-    found = {user / name: name.replace("/", "-") for name in home_view.caches(user, visible)}
-    named = environment.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(named) and os.path.isdir(named):
-        found.setdefault(Path(named), "named")
-    for path, name in found.items():
-        if not any(path.is_relative_to(folder) for folder in writable):  # the user has chosen to share it
+    """Yield caches with the folders of Bridle that take their place for a repository; make those."""
+    top = _own_folder(repository, environment)
+    replaced: dict[Path, str] = {**found}
+    for name, path in home_view.named_caches(environment):
+        is_around = any(folder.is_relative_to(path) for folder in (user, *excluded))
+        if not is_around and not any(path.is_relative_to(other) for other in replaced):
+            with contextlib.suppress(OSError):  # the program could not make it either
+                path.mkdir(parents=True, exist_ok=True)
+                replaced[path] = name
+    for path, name in replaced.items():
+        if not any(path.is_relative_to(folder) for folder in excluded):  # the user has chosen to share it
             (top / name).mkdir(mode=0o700, parents=True, exist_ok=True)
             yield path, top / name
 
@@ -188,39 +240,18 @@ def _protected_state(agent: str | None, user: Path, environment: Mapping[str, st
         yield from (folder / name for name in protected)
 
 
-def _program_folders(environment: Mapping[str, str], program: str | None, user: Path) -> Iterator[Path]:
-    """Return the folders of programs that are below a private folder, or below a hidden one of the home."""
-    named = [] if program is None else [program, os.path.realpath(program)]
-    folders = [
-        *(folder for folder in environment.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)),
-        *(os.path.dirname(path) for path in named),
-        *(sys.prefix, sys.base_prefix),
-        PACKAGES,
-    ]
-    for folder in dict.fromkeys(os.path.realpath(folder) for folder in folders):
-        parent = os.path.dirname(folder)
-        place = parent if os.path.isfile(os.path.join(parent, "pyvenv.cfg")) else folder
-        if place.startswith(f"{user}/."):
-            yield from _with_libraries(Path(place))
-        elif any(place.startswith(private + "/") for private in PRIVATE_FOLDERS):
-            yield Path(place)
-
-
-def _with_libraries(place: Path) -> Iterator[Path]:
-    """Yield a folder of programs in a hidden one of the home, and where its programs have their libraries."""
-    before, modules, _ = f"{place}/".partition("/node_modules/")
-    if modules:
-        yield Path(before, "node_modules")
-    else:
-        yield place
-        names = ("lib", "lib64", "libexec", "share", "include") if place.name == "bin" else ()
-        yield from (place.with_name(name) for name in names)
-
-
 def _claude_state(work: Path, user: Path, environment: Mapping[str, str]) -> StateFolder:
     folder = Path(os.path.realpath(environment.get("CLAUDE_CONFIG_DIR") or user / ".claude"))
-    project = re.sub(r"[^A-Za-z0-9]", "-", str(work))
-    return StateFolder(folder, VISIBLE_OF_CLAUDE, (f"projects/{project}",), (".credentials.json",))
+    visible = home_view.matching(folder, VISIBLE_OF_CLAUDE)
+    return StateFolder(folder, visible, (f"projects/{project_folder_name(str(work))}",), (".credentials.json",))
+
+
+def _linked_state(state: StateFolder, excluded: Collection[Path]) -> Iterator[Path]:
+    """Yield the links in the visible folders of a state: each skill and each command may be one."""
+    for folder in (state.path / name for name in state.visible):
+        for link in (folder / name for name in home_view.links_in(folder)):
+            if not any(Path(os.path.realpath(link)).is_relative_to(path) for path in excluded):
+                yield link
 
 
 def _git_folders(top: Path) -> tuple[Path | None, Path | None]:

@@ -17,6 +17,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from bridle.errors import DiskError
+from bridle.ground import disk
+
 # What git writes below a folder of its own: the real folders.
 WRITABLE_FOLDERS = ("objects", "refs", "logs", "lfs")
 # What git writes directly in its folder, by a lock file and a rename: copied, and copied back.
@@ -37,6 +40,9 @@ _LOGS = "logs"
 _LIMIT_BYTES = 512 * 1024 * 1024
 # A rebase of a thousand commits has fewer.
 _FILES_LIMIT = 10_000
+# A clone has one or two, and git follows five of them.
+_ALTERNATES_LIMIT = 20
+_ALTERNATES_LIMIT_BYTES = 64 * 1024
 
 Identity = tuple[int, int, int]
 
@@ -96,6 +102,24 @@ def copy_back(view: GitView) -> None:
         is_changed = _identity(source) != before.copy or source.is_dir()
         if _is_replaced(name, is_linked=view.is_linked) and is_changed and _identity(target) == before.original:
             _replace(source, target)
+
+
+def alternates(folder: Path) -> list[Path]:
+    """Return the folders of objects, of other repositories, that a git folder uses."""
+    found: list[Path] = []
+    waiting = [folder / "objects"]
+    while waiting and len(found) < _ALTERNATES_LIMIT:
+        objects = waiting.pop()
+        try:
+            text = disk.read_bounded(objects / "info" / "alternates", _ALTERNATES_LIMIT_BYTES)
+        except DiskError:
+            continue  # most have none
+        for line in text.splitlines():
+            path = Path(os.path.realpath(objects / os.fsdecode(line)))
+            if line.strip() and not line.startswith(b"#") and path not in found and path.is_dir():
+                found.append(path)
+                waiting.append(path)
+    return found
 
 
 def _is_replaced(name: str, *, is_linked: bool) -> bool:

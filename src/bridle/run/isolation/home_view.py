@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from bridle.errors import DiskError
@@ -67,6 +68,8 @@ VISIBLE_WITHOUT_KEYS = (
 )
 _KEY = re.compile(rb"token|passw|secret|credential|auth|api_?-?key|private|://[^/\s\"']*@", re.IGNORECASE)
 _SETTINGS_LIMIT_BYTES = 256 * 1024
+# Each is a mount, with three of the 9000 options of bubblewrap.
+_ENTRIES_LIMIT = 1000
 
 # Caches of package managers: a sandboxed program has its own.
 CACHES = (
@@ -82,6 +85,25 @@ CACHES = (
     *("go/pkg", ".gradle/caches", ".m2/repository", ".nuget/packages", ".bundle/cache", ".composer/cache", ".ivy2"),
 )
 
+# Variables that name a cache, and those that name a folder with caches in it.
+CACHE_VARIABLES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("XDG_CACHE_HOME", "GOCACHE", "GOMODCACHE", "npm_config_cache", "NPM_CONFIG_CACHE"), ("",)),
+    **dict.fromkeys(("PIP_CACHE_DIR", "UV_CACHE_DIR", "POETRY_CACHE_DIR", "YARN_CACHE_FOLDER", "CCACHE_DIR"), ("",)),
+    **dict.fromkeys(("NUGET_PACKAGES", "COMPOSER_CACHE_DIR", "DENO_DIR", "BUN_INSTALL_CACHE_DIR"), ("",)),
+    "CARGO_HOME": ("registry", "git"),
+    "GOPATH": ("pkg",),
+    "GRADLE_USER_HOME": ("caches", "daemon", "native", "notifications", "wrapper"),
+}
+
+
+def named_caches(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+    """Yield the caches that variables name, each with a name for the folder that takes its place."""
+    for variable, folders in CACHE_VARIABLES.items():
+        value = environment.get(variable, "")
+        if os.path.isabs(value):
+            for folder in folders:
+                yield f"{variable}-{folder}".strip("-"), Path(os.path.realpath(os.path.join(value, folder)))
+
 
 def hidden(user: Path) -> list[Path]:
     """Return the entries of a home that are hidden: their names begin with a dot, and are not listed."""
@@ -92,25 +114,54 @@ def hidden(user: Path) -> list[Path]:
 
 
 def visible(user: Path) -> Iterator[Path]:
-    """Yield the listed files and folders that are below such an entry."""
+    """Yield the listed files and folders that are below such an entry, and listed links: they may lead below one."""
     for pattern in VISIBLE:
         if "/" in pattern:
             yield from sorted(user.glob(pattern)) if "*" in pattern else [user / pattern]
+    yield from (user / name for name in matching(user, VISIBLE) if os.path.islink(user / name))
     for name in VISIBLE_WITHOUT_KEYS:
         if _has_no_key(user / name):
             yield user / name
 
 
-def caches(user: Path, shown: Collection[Path]) -> Iterator[str]:
-    """Yield the names of the caches that can be replaced.
+def caches(user: Path, shown: Collection[Path], *, is_private: bool) -> Iterator[str]:
+    """Yield the names of the caches that can be replaced: those that exist, and those that the sandbox can make.
 
-    That are those which exist, and those below a hidden entry of the home. `shown` are folders that are not hidden.
+    It can below an entry that is hidden and, if `is_private`, in the home. `shown` are folders that are not hidden.
     """
+    existing = [folder for folder in shown if os.path.isdir(folder)]
     for name in CACHES:
-        top, is_nested = user / Path(name).parts[0], name.startswith(".") and "/" in name
-        is_shown = any(folder in (user / name).parents for folder in shown)
-        if os.path.isdir(user / name) or (is_nested and os.path.isdir(top) and not is_shown):
+        path, top = user / name, user / Path(name).parts[0]
+        is_new = is_private and not os.path.lexists(top)
+        is_nested = path != top and name.startswith(".") and os.path.isdir(top)
+        if os.path.isdir(path) or is_new or (is_nested and not any(folder in path.parents for folder in existing)):
             yield name
+
+
+def new_folders(user: Path) -> Iterator[Path]:
+    """Yield the hidden folders that a new home does not have yet, and that programs make."""
+    tops = [Path(name).parts[0] for name in CACHES if name.startswith(".") and "/" in name]
+    yield from (user / name for name in dict.fromkeys((".config", *tops)) if not os.path.lexists(user / name))
+
+
+def can_be_private(user: Path) -> bool:
+    """Return whether a home can be shown by its entries: there is one, and bubblewrap can take that many options."""
+    return str(user) != "/" and os.path.isdir(user) and len(_names(user)) <= _ENTRIES_LIMIT
+
+
+def entries(user: Path) -> list[Path]:
+    """Return the entries of a home that can be shown."""
+    return [user / name for name in _names(user) if os.path.islink(user / name) or os.path.exists(user / name)]
+
+
+def matching(folder: Path, patterns: Collection[str]) -> tuple[str, ...]:
+    """Return the names in a folder that match one of the patterns."""
+    return tuple(name for name in _names(folder) if any(fnmatchcase(name, pattern) for pattern in patterns))
+
+
+def links_in(folder: Path) -> list[str]:
+    """Return the names of the links in a folder."""
+    return [name for name in _names(folder) if os.path.islink(folder / name)]
 
 
 def _has_no_key(path: Path) -> bool:

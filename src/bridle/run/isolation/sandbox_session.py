@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import signal
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from bridle.errors import ProcessError
-from bridle.ground.children.spawn import Sandbox
+from bridle.ground.children.spawn import Sandbox, SpawnFailure
 from bridle.run.isolation import bubblewrap, git_view, seatbelt
 from bridle.run.isolation.description import Isolation, describe
 from bridle.run.isolation.passed_variables import passed_variables
@@ -22,6 +24,16 @@ from bridle.run.isolation.system_calls import without_keyrings
 _HAS_RUN = b'"exit-code"'
 
 _STATUS_LIMIT_BYTES = 64 * 1024
+
+# How bwrap reports that the program cannot be executed in the sandbox.
+_NOT_EXECUTED = "bwrap: execvp "
+
+# bwrap adds 128 to the signal that has ended a program. Programs exit with 130 or 143 themselves, and not with these.
+_SIGNAL_OFFSET = 128
+_CRASHES = (
+    *(signal.SIGILL, signal.SIGTRAP, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGKILL, signal.SIGSEGV),
+    signal.SIGSYS,
+)
 
 
 class Sandboxed(Struct, frozen=True):
@@ -35,6 +47,12 @@ class Sandboxed(Struct, frozen=True):
         """Raise ProcessError where the sandbox itself has failed, once the program has ended."""
         if self.sandbox is not None:
             check_started(self.sandbox, exit_code, stderr)
+
+    def exit_code_of(self, exit_code: int | None) -> int | None:
+        """Return the exit code of the program itself: negative if it crashed, as without a sandbox."""
+        if self.sandbox is None or exit_code is None or exit_code - _SIGNAL_OFFSET not in _CRASHES:
+            return exit_code
+        return _SIGNAL_OFFSET - exit_code
 
 
 def variables_in(chosen: ChosenSandbox, environment: Mapping[str, str], *, agent: str | None) -> dict[str, str]:
@@ -100,6 +118,12 @@ def check_started(sandbox: Sandbox, exit_code: int | None, stderr: bytes) -> Non
     report = os.pread(sandbox.status, _STATUS_LIMIT_BYTES, 0)
     if exit_code is not None and exit_code > 0 and _HAS_RUN not in report:
         reason = stderr.decode("utf-8", "replace").strip()
+        if reason.startswith(_NOT_EXECUTED):
+            raise ProcessError(
+                f"the sandbox does not show the program or what it needs: {reason.removeprefix(_NOT_EXECUTED)}",
+                remedy="Add its folder to `visible` in the table [sandbox] of your bridle.toml, or use --sandbox off.",
+                payload=SpawnFailure("interpreter", errno.ENOENT),
+            )
         raise ProcessError(
             f"the sandbox could not be set up: {reason}",
             remedy="Check that bwrap works on this machine: bridle doctor",

@@ -36,7 +36,7 @@ def command(isolation: Isolation, *, temporary: Path) -> tuple[str, ...]:
 
 def cache_variables(isolation: Isolation) -> dict[str, str]:
     """Return the variables with which package managers use the caches of Bridle: paths cannot be replaced here."""
-    places = {path.relative_to(isolation.home).as_posix(): str(place) for path, place in isolation.caches}
+    places = {os.path.relpath(path, isolation.home): str(place) for path, place in isolation.caches}
     return {variable: places[name] + end for variable, (name, end) in _CACHE_VARIABLES.items() if name in places}
 
 
