@@ -97,7 +97,9 @@ def _resume(store: FileStore, record: Callable[[], None], *, with_hooks: bool, a
     if is_loop_run(store):
         from bridle.cli.user_interface.loop_runs import drive_to_receipt
 
-        return asyncio.run(drive_to_receipt(store.run, as_json=as_json, with_hooks=with_hooks, record=record))
+        return asyncio.run(
+            drive_to_receipt(store.run, as_json=as_json, with_hooks=with_hooks, record=lambda _: record())
+        )
     from bridle.cli.user_interface.drive_run import CommandOptions, drive_and_report
     from bridle.engine.drive.driver import DriveOptions
     from bridle.engine.drive.wait_for_driver import check_no_driver
