@@ -100,6 +100,7 @@ def options(isolation: Isolation, *, is_root: bool, cwd: Path, views: tuple[GitV
         *_paths("--bind", isolation.writable),
         *_work(isolation, views),
         *_paths("--ro-bind", isolation.read_only),
+        *_paths("--bind", isolation.results),
     ]
     mounts += _hidden(isolation.private, mounts, mode="700")
     mounts += _hidden(isolation.hidden, mounts, mode="000")

@@ -79,6 +79,8 @@ class Isolation(Struct, frozen=True):
     read_only: tuple[Path, ...] = ()
     """Files and folders of the working copy that must not change."""
     writable: tuple[Path, ...] = ()
+    results: tuple[Path, ...] = ()
+    """Writable too, though below what is read-only: where a command writes its result."""
     hidden: tuple[Path, ...] = ()
     """They cannot be read or listed."""
     private: tuple[Path, ...] = ()
@@ -99,6 +101,7 @@ def describe(
     program: str | None = None,
     rules: SandboxRules = DEFAULT_RULES,
     read_only: tuple[Path, ...] = (),
+    results: tuple[Path, ...] = (),
     has_network: bool = True,
 ) -> Isolation:
     """Describe the isolation of a program that works in a folder, from what is on the disk now.
@@ -127,6 +130,7 @@ def describe(
         worktree=own if own != common else None,
         read_only=tuple(dict.fromkeys((*protected, *read_only, *_protected_state(agent, user, environment)))),
         writable=tuple(writable),
+        results=results,
         hidden=(*secrets, *_state_of_others(agent, user, environment), *_expanded(rules.hidden, user)),
         private=() if is_home else tuple(path for path in home_view.hidden(user) if path not in shown),
         visible=tuple(path for path in visible if not path.is_relative_to(top)),
