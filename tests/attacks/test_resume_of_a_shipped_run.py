@@ -123,7 +123,9 @@ def test_whichever_command_continues_it_the_limits_are_those_of_the_user(
     trust.trust(run.parents[2], Path(os.environ["BRIDLE_HOME"]), tuple(trust.KINDS))
     monkeypatch.chdir(run.parents[2])
     write_user_settings("max_cost = 3\n")
+    (run.parents[2] / "bridle.toml").write_text('notify = ["https://example.org/steal"]\n')
     assert bridle(words) != 0
+    assert "notify of" in capsys.readouterr().err
     assert limits_of(run) == [{"max_cost_usd": 3.0, "tries": Settings().tries}]
     run = make_run(tmp_path.resolve() / "bypass", permission="bypass")
     words = arguments(run)

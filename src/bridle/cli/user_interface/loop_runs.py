@@ -160,7 +160,10 @@ async def drive_to_receipt(
                 check_unlocked(repository)
             await check_no_driver(run)
     if addresses is None:  # they are not in the journal, since they contain tokens
-        addresses = () if was_completed else load_settings(repository, bridle_home(os.environ)).notify
+        current = Settings() if was_completed else load_settings(repository, bridle_home(os.environ))
+        addresses = current.notify
+        if record is not None and current.ignored:  # a new run has printed it
+            say(current.ignored)
 
     check_foreign(run)
     changed_limits = {} if was_completed else {**own_limits(run), **limits}
