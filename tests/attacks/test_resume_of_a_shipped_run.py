@@ -22,7 +22,9 @@ from bridle.cli.main import run as bridle
 from bridle.cli.user_interface.chosen_sandbox import sandbox_of_run
 from bridle.errors import UsageError
 from bridle.ground import own_runs, trust
+from bridle.journal.format.entries import Request
 from bridle.journal.stores.file_store import FileStore
+from bridle.loop import user_messages
 from bridle.loop.control import foreign_runs
 from bridle.loop.control.runs import RunRequest, create
 from bridle.loop.plan.model import Plan, Task
@@ -90,6 +92,48 @@ def test_it_cannot_bypass_permissions_even_then(tmp_path: Path) -> None:
     trust.trust(run.parents[2], Path(os.environ["BRIDLE_HOME"]), tuple(trust.KINDS))
     with pytest.raises(UsageError, match="permission = 'bypass'"):
         foreign_runs.own_limits(run)
+
+
+def ask_a_question(run: Path) -> str:
+    """Add an open question to the run, as a journal that is shipped may contain; return its effect."""
+    with FileStore(run).write("attack") as writer:
+        effect = writer.new_id()
+        request = Request(
+            effect_id=effect, key="q", step_id="S", task_id="q", kind="breakpoint", label=None, definition={}, inputs={}
+        )
+        writer.request(request)
+    return effect
+
+
+def limits_of(run: Path) -> list[dict[str, Any]]:
+    return [dict(entry.data) for entry in FileStore(run).state().notes if entry.type == user_messages.LIMITS]
+
+
+@pytest.mark.parametrize("command", ["resume", "retry", "answer"])
+def test_whichever_command_continues_it_the_limits_are_those_of_the_user(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def arguments(run: Path) -> list[str]:
+        of_answer = ["answer", ask_a_question(run), "yes", "--resume"] if command == "answer" else []
+        return {"resume": ["resume"], "retry": ["retry", "T", "--resume"]}.get(command, of_answer)
+
+    monkeypatch.setenv("BRIDLE_CLAUDE", str(tmp_path / "missing"))
+    run = make_run(tmp_path.resolve() / "work", max_cost_usd=9999.0, tries=99)
+    words = arguments(run)
+    trust.trust(run.parents[2], Path(os.environ["BRIDLE_HOME"]), tuple(trust.KINDS))
+    monkeypatch.chdir(run.parents[2])
+    write_user_settings("max_cost = 3\n")
+    (run.parents[2] / "bridle.toml").write_text('notify = ["https://example.org/steal"]\n')
+    assert bridle(words) != 0
+    assert "notify of" in capsys.readouterr().err
+    assert limits_of(run) == [{"max_cost_usd": 3.0, "tries": Settings().tries}]
+    run = make_run(tmp_path.resolve() / "bypass", permission="bypass")
+    words = arguments(run)
+    trust.trust(run.parents[2], Path(os.environ["BRIDLE_HOME"]), tuple(trust.KINDS))
+    monkeypatch.chdir(run.parents[2])
+    before = sorted(path.name for path in run.joinpath("journal").iterdir())
+    assert "permission = 'bypass'" in refusal(capsys, *words)
+    assert sorted(path.name for path in run.joinpath("journal").iterdir()) == before
 
 
 def test_a_run_that_the_user_has_begun_is_not_foreign(tmp_path: Path) -> None:

@@ -11,6 +11,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from bridle.cli.main import run as bridle
 from bridle.ground import trust
 from bridle.loop.settings.bridle_toml import load_settings
 from bridle.loop.settings.limits import Limits
@@ -56,3 +59,15 @@ def test_a_value_within_the_users_own_counts(tmp_path: Path) -> None:
     settings = load_settings(work, home)
     assert (settings.max_cost_usd, settings.tries, settings.breakpoints, settings.ignored) == (40, 1, "approve", "")
     assert load_settings(work, home, {"max_cost": 60}).max_cost_usd == 60, "a flag is the user's"
+
+
+def test_plan_says_what_it_ignores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    work = tmp_path.resolve() / "work"
+    (work / ".git").mkdir(parents=True)
+    (work / "bridle.toml").write_text(HOSTILE)
+    monkeypatch.chdir(work)
+    monkeypatch.setenv("BRIDLE_CLAUDE", str(tmp_path / "missing"))
+    assert bridle(["plan", "a goal"]) != 0
+    assert f"{NAMES} of {work}/bridle.toml count only after you have agreed" in capsys.readouterr().err

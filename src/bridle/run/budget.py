@@ -197,14 +197,24 @@ def add(workspace: Path, cost: Cost, *, before: Budget | None = None, say: Say =
         return spend(workspace, _read_after(workspace, before, say), cost)
 
 
-def _read_after(workspace: Path, before: Budget | None, say: Say) -> Budget:
-    """Read the budget after an agent, which can change the file: no amount is lowered and no limit is raised."""
+def restore(workspace: Path, before: Budget, say: Say) -> None:
+    """Restore what a check has changed: no amount is lowered and no limit is raised."""
+    if read(workspace) == before:
+        return
+    with hold_lock(workspace):
+        after, kept = read(workspace), _read_after(workspace, before, say, program="a check")
+        if kept != after:
+            write(workspace, kept)
+
+
+def _read_after(workspace: Path, before: Budget | None, say: Say, *, program: str = "an agent") -> Budget:
+    """Read the budget after a program that can change the file: no amount is lowered and no limit is raised."""
     try:
         after = read(workspace)
     except DiskError:
         if before is None:
             raise
-        say(f"{budget_file(workspace)} was damaged while an agent ran; the amounts from before count")
+        say(f"{budget_file(workspace)} was damaged while {program} ran; the amounts from before count")
         return before
     if before is None:
         return after
@@ -217,7 +227,7 @@ def _read_after(workspace: Path, before: Budget | None, say: Say) -> Budget:
         max_iterations=_stricter(before.max_iterations, after.max_iterations),
     )
     if kept != after:
-        say(f"{budget_file(workspace)} was changed while an agent ran; the amounts and limits from before count")
+        say(f"{budget_file(workspace)} was changed while {program} ran; the amounts and limits from before count")
     return kept
 
 

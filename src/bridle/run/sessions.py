@@ -38,6 +38,10 @@ def summarizer_file(workspace: Path) -> Path:
     return workspace / STATE_FOLDER / "summarizer-session.json"
 
 
+def session_files(workspace: Path) -> tuple[Path, Path]:
+    return session_file(workspace), summarizer_file(workspace)
+
+
 def read(workspace: Path) -> Sessions:
     planner, coder = _read_ids(session_file(workspace), "planner_session_id", "coder_session_id")
     (summarizer,) = _read_ids(summarizer_file(workspace), "session_id")

@@ -10,17 +10,24 @@ from bridle.journal.format.entries import COMMAND_REFUSED
 
 # The driver writes to its journal for moments only; an attempt need not wait longer to be recorded.
 WAIT_SECONDS = 2.0
+SIGN = "receipt --sign"
 
 
 def refuse_inside_agent(command: str, run: Path | None = None) -> None:
     """Raise InsideAgent if an agent or a check is above this process; the journal of the run records the attempt.
 
-    Without a run, that of the last run in this repository does.
+    Without a run, that of the last run in this repository does. Runs in a repository that the agent has made itself,
+    with a BRIDLE_HOME of its own, are not refused; a signature is, since it needs a key of the user.
     """
     from bridle.ground.descendants.enclosing_agent import is_inside_agent
 
     if not is_inside_agent(os.environ):
         return
+    if command != SIGN:
+        from bridle.cli.machine_interface.agents_own_runs import is_of_this_agent
+
+        if is_of_this_agent(run):
+            return
     _record(command, run)
     raise InsideAgent(
         f"bridle {command} steers a run, and an agent or a check of a run called it",

@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import msgspec
 
@@ -23,9 +25,10 @@ from bridle.ground.threads import in_thread
 from bridle.journal.format import layout
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.find_run import runs_folder
+from bridle.loop import user_messages
 from bridle.loop.control.branch_facts import with_branch_facts
 from bridle.loop.control.current_state import read_receipt
-from bridle.loop.control.foreign_runs import check_foreign, is_foreign
+from bridle.loop.control.foreign_runs import check_foreign, is_foreign, own_limits
 from bridle.loop.control.runs import RunEnd, RunRequest, RunStatus, check_place, create, drive_loop_run
 from bridle.loop.plan.tick_boxes import tick
 from bridle.loop.process.receipt import Receipt
@@ -44,6 +47,8 @@ from bridle.run.sandbox import detect_sandbox
 from bridle.run.untrusted_settings import find_untrusted
 from bridle.workspace import snapshot
 from bridle.workspace.git import Git
+
+Record = Callable[[dict[str, Any]], None]
 
 RESUME = "bridle resume"
 EXIT_CODES = {
@@ -135,12 +140,15 @@ async def drive_to_receipt(
     addresses: Sequence[str] | None = None,
     resume: str | None = None,
     sandbox: str | None = None,
-    record: Callable[[], None] | None = None,
+    limits: Mapping[str, Any] = MappingProxyType({}),
+    record: Record | None = None,
 ) -> int:
     """Drive a run to its end, print its receipt, notify, and return the exit code.
 
-    `resume` is the command that continues this run, if it is not `bridle resume`; `sandbox` is a mode for this driver.
-    `record` writes the user's command to the journal; it is called once nothing refuses the driver.
+    `resume` is the command that continues this run, if it is not `bridle resume`; `sandbox` is a mode for this driver,
+    and `limits` are those that the user changes. A run that came with its repository gets the user's own sandbox mode
+    and limits, whichever command continues it. `record` writes the user's command to the journal, with the limits that
+    change; it is called once nothing refuses the driver.
     """
     store, variables = FileStore(run), dict(os.environ) if environment is None else environment
     inputs, was_completed = read_inputs(store), store.position().end == COMPLETED
@@ -152,13 +160,23 @@ async def drive_to_receipt(
                 check_unlocked(repository)
             await check_no_driver(run)
     if addresses is None:  # they are not in the journal, since they contain tokens
-        addresses = () if was_completed else load_settings(repository, bridle_home(os.environ)).notify
+        current = Settings() if was_completed else load_settings(repository, bridle_home(os.environ))
+        addresses = current.notify
+        if record is not None and current.ignored:  # a new run has printed it
+            say(current.ignored)
 
     check_foreign(run)
+    changed_limits = {} if was_completed else {**own_limits(run), **limits}
     recorded = None if is_foreign(run) else settings.sandbox_mode
     chosen = None if was_completed else sandbox_of_run(repository, recorded, variables, flag=sandbox)
     if chosen is not None:
         say(sandbox_line(chosen))
+
+    def record_command() -> None:
+        if changed_limits:
+            user_messages.send(store, user_messages.LIMITS, changed_limits)
+        if record is not None:
+            record(changed_limits)
 
     async def drive() -> RunEnd:
         is_elsewhere = was_completed or settings.uses_worktrees
@@ -172,7 +190,7 @@ async def drive_to_receipt(
                 watch=display.watch,
                 on_receipt=display.show_receipt,
                 sandbox=chosen,
-                record=record,
+                record=record_command,
             )
 
     before = store.position().seq

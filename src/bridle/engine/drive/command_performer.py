@@ -25,6 +25,8 @@ from bridle.journal.format import codec
 from bridle.journal.format.entries import OK, Output, Posted
 from bridle.journal.format.input_values import Unstorable, parse_input, to_utf8
 from bridle.run.command_output import CommandOutput
+from bridle.run.isolation.sandbox_rules import NETWORK_NONE, ChosenSandbox
+from bridle.run.isolation.sandbox_session import enter_sandbox, variables_in
 from bridle.wire.mask import Mask
 
 # The default time limit, which the format defines for node.
@@ -39,6 +41,11 @@ STDOUT_FILE = "stdout.log"
 STDERR_FILE = "stderr.log"
 
 KINDS = frozenset({SHELL, PYTHON, NODE})
+
+# Where the user allows what the sandbox hides.
+ALLOWED = "`visible` or `writable` of the table [sandbox] in your own bridle.toml"
+# How bwrap reports a program or a folder that does not exist, or that the sandbox does not show.
+_NOT_IN_SANDBOX = ("bwrap: execvp ", "bwrap: Can't chdir ")
 
 
 class Command(Struct, frozen=True):
@@ -57,10 +64,13 @@ class Command(Struct, frozen=True):
 
 
 class CommandPerformer:
-    """Executes effects of these kinds in the repository."""
+    """Executes effects of these kinds in the repository, in the sandbox of the driver."""
 
     may_repeat = False
     """An interrupted command may have done half of its work."""
+
+    def __init__(self, sandbox: ChosenSandbox) -> None:
+        self._sandbox = sandbox
 
     async def perform(self, job: Job) -> Posted:
         """Run the command of the task."""
@@ -69,7 +79,7 @@ class CommandPerformer:
             disk.make_private_folder(command.input_path.parent)
             disk.write_atomic(command.input_path, command.inputs + b"\n")
         with _output(folder / STDOUT_FILE, job.mask) as stdout, _output(folder / STDERR_FILE, job.mask) as stderr:
-            exit_code = await _run(command, job.environment, stdout, stderr)
+            exit_code = await _run(job, command, self._sandbox, stdout, stderr)
         value = {"success": exit_code == 0, "exitCode": exit_code, "stdout": stdout.text, "stderr": stderr.text}
         if exit_code is None:
             value["error"] = f"timed out after {command.limit_seconds:g} seconds"
@@ -144,33 +154,65 @@ def _output(path: Path, mask: Mask) -> CommandOutput:
 
 
 async def _run(
-    command: Command, environment: Mapping[str, str], stdout: CommandOutput, stderr: CommandOutput
+    job: Job, command: Command, sandbox: ChosenSandbox, stdout: CommandOutput, stderr: CommandOutput
 ) -> int | None:
     """Run the command; return its exit code, or None at the time limit.
 
     A missing program or folder is an error of the task; a failure of the machine to start it is not.
     """
-    try:
-        captured = await capture(
-            command.argv,
-            cwd=command.cwd,
-            environment={**environment, **command.env},
-            limit_seconds=command.limit_seconds,
-            stdin=command.inputs,
-            on_stdout=stdout.add,
-            on_stderr=stderr.add,
-        )
-    except ProcessError as error:
-        if isinstance(error.payload, SpawnFailure) and error.payload.about != "machine":
-            raise BadTask(error.message, remedy=error.remedy) from error
-        raise
+    environment = {**variables_in(sandbox, job.environment, agent=None), **command.env}
+    with enter_sandbox(
+        sandbox,
+        command.argv,
+        cwd=command.cwd,
+        environment=environment,
+        agent=None,
+        work=job.repository,
+        read_only=(job.run.parent,),
+        results=_writable_results(job, command) if sandbox.is_on else (),
+        has_network=sandbox.rules.network != NETWORK_NONE,
+    ) as sandboxed:
+        try:
+            captured = await capture(
+                sandboxed.argv,
+                cwd=command.cwd,
+                environment=sandboxed.environment,
+                limit_seconds=command.limit_seconds,
+                stdin=command.inputs,
+                on_stdout=stdout.add,
+                on_stderr=stderr.add,
+                sandbox=sandboxed.sandbox,
+            )
+            sandboxed.check_started(captured.exit_code, stderr.text.encode())
+        except ProcessError as error:
+            if isinstance(error.payload, SpawnFailure) and error.payload.about != "machine":
+                raise BadTask(error.message, remedy=error.remedy) from error
+            if any(failure in error.message for failure in _NOT_IN_SANDBOX):
+                raise BadTask(
+                    f"{command.argv[0]} could not be started in {command.cwd} in the sandbox: {stderr.text.strip()}",
+                    remedy=f"If they exist, name them in {ALLOWED}, or use --sandbox off.",
+                ) from error
+            raise
     return captured.exit_code
+
+
+def _writable_results(job: Job, command: Command) -> tuple[Path, ...]:
+    """Return what of the run's folder the command may write: the folder of its effect, or only its result file."""
+    path = command.output_path
+    if path is None:
+        return ()
+    disk.make_private_folder(path.parent)
+    if path.is_relative_to(job.folder().resolve()):
+        return (job.folder(),)
+    if not path.exists():
+        disk.write_atomic(path, b"")
+    return (path,)
 
 
 def _result(job: Job, command: Command, stdout: Path) -> dict[str, Any]:
     """Return the JSON that the command wrote to the file of the task, else to standard output; empty without any."""
     path = command.output_path
-    if path is None or not path.exists():
+    if path is None or not path.exists() or path.stat().st_size == 0:
         if job.effect.kind == SHELL:
             return {}
         path = stdout

@@ -141,7 +141,7 @@ class Driver:
         )
         self._worktrees = AgentWorktrees(hooks.repository, environment, self._say)
         standard: dict[str, Performer] = dict.fromkeys(AGENT_KINDS, AgentPerformer(options.agents, self._worktrees))
-        standard |= dict.fromkeys(COMMAND_KINDS, CommandPerformer())
+        standard |= dict.fromkeys(COMMAND_KINDS, CommandPerformer(options.agents.sandbox))
         self._performers = {**standard, **(performers or {})}
         self._effects = RunningEffects(
             self._store,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from bridle.ground import ids
 from bridle.ground.descendants import proc_files
@@ -26,8 +27,36 @@ def is_inside_agent(environment: Mapping[str, str]) -> bool:
     return any(name == SUPERVISOR_NAME or _is_agents(tokens) for name, tokens in above)
 
 
+def agent_started_ns() -> int | None:
+    """Return when the innermost agent or check above this process started, in nanoseconds since the epoch.
+
+    None where no process above shows it. An agent can make it later than it is, by a token or a supervisor of its own,
+    but not earlier: the newest of all agents above counts, and each by the oldest process that has its token.
+    """
+    if sys.platform != "linux":
+        return None
+    supervisors: list[int] = []
+    agents: dict[str, int] = {}
+    pid = os.getppid()
+    while pid and (stat := proc_files.read_stat(pid)) is not None:
+        ticks = int(stat[proc_files.STARTED])
+        if stat[proc_files.NAME].decode("utf-8", "replace") == SUPERVISOR_NAME:
+            supervisors.append(ticks)
+        if tokens := _of_agents(proc_files.read_tokens(pid) or ()):
+            agents[tokens[-1]] = min(ticks, agents.get(tokens[-1], ticks))
+        pid = int(stat[proc_files.PARENT])
+    if not supervisors and not agents:
+        return None
+    since_boot_ns = max(*supervisors, *agents.values(), 0) * 10**9 // os.sysconf("SC_CLK_TCK")
+    return time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME) + since_boot_ns
+
+
 def _is_agents(tokens: tuple[str, ...]) -> bool:
-    return any(token and not token.startswith(ids.USER_PREFIX) for token in tokens)
+    return bool(_of_agents(tokens))
+
+
+def _of_agents(tokens: tuple[str, ...]) -> list[str]:
+    return [token for token in tokens if token and not token.startswith(ids.USER_PREFIX)]
 
 
 def _processes_above() -> list[tuple[str, tuple[str, ...]]]:

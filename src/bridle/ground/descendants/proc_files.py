@@ -13,7 +13,7 @@ TOKEN_SEPARATOR = ":"  # noqa: S105  # a colon, not a secret
 _MARK = TOKEN_VARIABLE.encode() + b"="
 
 # Fields of a file `stat` in /proc, counted from the name.
-NAME, PARENT = 0, 2
+NAME, PARENT, STARTED = 0, 2, 20
 
 # One read gets the whole environment of nearly every process.
 _READ_BYTES = 128 * 1024

@@ -14,6 +14,7 @@ from bridle.errors import MachineError
 from bridle.ground import clock, ids
 from bridle.ground.children.capture import capture
 from bridle.ground.children.spawn import SHORTAGE_REMEDY
+from bridle.loop.checks.state_files import kept_state_files
 from bridle.loop.effect_results import TIMED_OUT, CheckResult
 from bridle.loop.effects import Check
 from bridle.loop.working_copy.run_context import RunContext
@@ -53,7 +54,8 @@ async def run_check(
     began = clock.monotonic()
     with create_output(context.workspace, clock.now(), task, number, context.mask) as output:
         has_network = is_setup or context.sandbox.rules.network != NETWORK_NONE
-        exit_code = await _run(context, check.command, output, limit_seconds, has_network=has_network)
+        with kept_state_files(context):
+            exit_code = await _run(context, check.command, output, limit_seconds, has_network=has_network)
     if exit_code:
         _raise_for_shortage(check.command, output.text)
     seconds = round(clock.monotonic() - began, 3)

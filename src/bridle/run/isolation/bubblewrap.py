@@ -107,6 +107,7 @@ def options(isolation: Isolation, *, is_root: bool, cwd: Path, views: tuple[GitV
         *_writable(isolation.writable),
         *_work(isolation, views),
         *_paths("--ro-bind", isolation.read_only),
+        *_paths("--bind", isolation.results),
     ]
     mounts += _new_folders(isolation)
     mounts += _hidden(isolation.private, mounts, mode="700")

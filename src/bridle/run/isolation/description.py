@@ -78,6 +78,8 @@ class Isolation(Struct, frozen=True):
     read_only: tuple[Path, ...] = ()
     """Files and folders of the working copy that must not change."""
     writable: tuple[Path, ...] = ()
+    results: tuple[Path, ...] = ()
+    """Writable too, though below what is read-only: where a command writes its result."""
     hidden: tuple[Path, ...] = ()
     """They cannot be read or listed."""
     private: tuple[Path, ...] = ()
@@ -102,6 +104,7 @@ def describe(
     program: str | None = None,
     rules: SandboxRules = DEFAULT_RULES,
     read_only: tuple[Path, ...] = (),
+    results: tuple[Path, ...] = (),
     has_network: bool = True,
 ) -> Isolation:
     """Describe the isolation of a program that works in a folder, from what is on the disk now.
@@ -141,6 +144,7 @@ def describe(
         worktree=own if own != common else None,
         read_only=tuple(dict.fromkeys((*protected, *read_only, *_protected_state(agent, user, environment)))),
         writable=tuple(writable),
+        results=results,
         hidden=hidden,
         private=(*private, *(home_view.new_folders(user) if is_private else ())),
         entries=tuple(path for path in home_view.entries(user) if path not in private) if is_private else None,

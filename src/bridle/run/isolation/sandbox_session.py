@@ -70,20 +70,26 @@ def enter_sandbox(
     cwd: Path,
     environment: Mapping[str, str],
     agent: str | None,
+    work: Path | None = None,
     read_only: tuple[Path, ...] = (),
+    results: tuple[Path, ...] = (),
     has_network: bool = True,
 ) -> Iterator[Sandboxed]:
-    """Prepare the start of a program, an agent of that dialect or a check, in a folder."""
+    """Prepare the start of a program, an agent of that dialect or a check, in a folder.
+
+    The working copy of `work` is writable, by default that of the folder.
+    """
     if not chosen.is_on or chosen.program is None:
         yield Sandboxed(argv, environment)
         return
     isolation = describe(
-        cwd,
+        work or cwd,
         environment,
         agent=agent,
         program=argv[0],
         rules=chosen.rules,
         read_only=read_only,
+        results=results,
         has_network=has_network,
     )
     if chosen.name == SEATBELT:

@@ -57,6 +57,8 @@ def _rules(isolation: Isolation, temporary: Path) -> Iterator[str]:
         yield f"(deny file-write* {_below([isolation.git])})"
         yield f"(allow file-write* {_below([isolation.git / 'objects', *_written_by_git(isolation)])})"
     yield f"(deny file-write* {_below([*isolation.read_only])})"
+    if isolation.results:
+        yield f"(allow file-write* {_below(isolation.results)})"
     # Else a folder could be renamed, and what is protected in it replaced.
     parents = [path for path in (isolation.work, isolation.git, isolation.worktree) if path is not None]
     yield f"(deny file-write-unlink {' '.join(_literal(_real(path)) for path in parents)})"

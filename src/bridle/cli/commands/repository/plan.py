@@ -62,6 +62,8 @@ def command(
     goal_text = _goal(goal)
     flags = {"agent": agent, "model": model, "reasoning": reasoning, "auth": auth}
     settings = load_settings(Path.cwd(), bridle_home(os.environ), flags)
+    if settings.ignored:
+        say(settings.ignored)
     chosen = sandbox_for(Path.cwd(), sandbox, say)
     may_ask = not no_questions and goal != "-"
     planner = Planner(goal_text, path, settings, _agent(settings), may_ask=may_ask, sandbox=chosen)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bridle.cli.user_interface.options import json_option, runs_dir_option
-from bridle.cli.user_interface.terminal import chosen_run, print_document, show, shown_run
+from bridle.cli.user_interface.terminal import chosen_run, print_document, say, show, shown_run
 from bridle.errors import EffectNotFound, UsageError
 
 if TYPE_CHECKING:
@@ -91,20 +91,28 @@ def command(
 def _resume(store: FileStore, record: Callable[[], None], *, with_hooks: bool, as_json: bool) -> int:
     """Record the answer and drive the run; where that is refused, nothing is recorded."""
     import asyncio
+    import os
 
     from bridle.loop.run_inputs import is_loop_run
 
     if is_loop_run(store):
         from bridle.cli.user_interface.loop_runs import drive_to_receipt
 
-        return asyncio.run(drive_to_receipt(store.run, as_json=as_json, with_hooks=with_hooks, record=record))
+        return asyncio.run(
+            drive_to_receipt(store.run, as_json=as_json, with_hooks=with_hooks, record=lambda _: record())
+        )
+    from bridle.cli.user_interface.chosen_sandbox import sandbox_for
     from bridle.cli.user_interface.drive_run import CommandOptions, drive_and_report
+    from bridle.engine.drive.agent_request import AgentDefaults
     from bridle.engine.drive.driver import DriveOptions
     from bridle.engine.drive.wait_for_driver import check_no_driver
+    from bridle.engine.hooks.find_hooks import repository_of
+    from bridle.run.isolation.choose_sandbox import VARIABLE
 
+    agents = AgentDefaults(sandbox=sandbox_for(repository_of(store.run), os.environ.get(VARIABLE) or None, say))
     asyncio.run(check_no_driver(store.run))
     record()
-    return drive_and_report(store.run, DriveOptions(), CommandOptions(as_json, hooks=with_hooks))
+    return drive_and_report(store.run, DriveOptions(agents=agents), CommandOptions(as_json, hooks=with_hooks))
 
 
 def _in_session(folder: Path) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bridle.cli.exit_codes import SUCCESS
-from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
+from bridle.cli.machine_interface.refuse_inside_agent import SIGN, refuse_inside_agent
 from bridle.cli.user_interface.options import json_option, run_argument, runs_dir_option
 from bridle.cli.user_interface.terminal import chosen_run, say, shown_run
 from bridle.errors import JournalBroken, UsageError
@@ -41,6 +41,8 @@ def command(
     if as_json + markdown + (intoto or sign) > 1:
         raise UsageError("--json, --markdown and --intoto or --sign cannot be combined")
     folder = chosen_run(run, runs_dir)
+    if sign:
+        refuse_inside_agent(SIGN, folder)
     from bridle.loop.control.branch_facts import with_branch_facts
     from bridle.loop.control.current_state import read_receipt
 
@@ -55,7 +57,6 @@ def command(
         text = markdown_receipt(receipt).encode("utf-8", "replace")
     elif intoto or sign:
         if sign:
-            refuse_inside_agent("receipt --sign", folder)
             _check_audit(folder)
         text = asyncio.run(_statement(receipt, folder, is_signed=sign))
     else:

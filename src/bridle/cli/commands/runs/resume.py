@@ -22,10 +22,8 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, sandbox: str | No
     from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
     from bridle.cli.user_interface import loop_runs
     from bridle.cli.user_interface.terminal import find_loop_run
-    from bridle.engine.iterate.iteration_report import COMPLETED
     from bridle.journal.stores.file_store import FileStore
-    from bridle.loop import user_messages
-    from bridle.loop.control.foreign_runs import check_foreign, own_limits
+    from bridle.loop.control.foreign_runs import check_foreign
     from bridle.loop.control.pauses import end_pause
     from bridle.loop.effect_results import PauseResult
     from bridle.loop.settings.bridle_toml import read_flags
@@ -34,17 +32,16 @@ def command(*, run: str | None, no_hooks: bool, as_json: bool, sandbox: str | No
     folder = find_loop_run(run)
     refuse_inside_agent("resume", folder)
     check_foreign(folder)
-    limits = own_limits(folder) | limits
 
-    def record() -> None:
+    def record(changed: dict[str, Any]) -> None:
         store = FileStore(folder)
-        if limits and store.position().end != COMPLETED:
-            user_messages.send(store, user_messages.LIMITS, limits)
-        if _may_continue(store, has_new_limits=bool(limits)):
-            end_pause(store, PauseResult(limits=limits))
+        if _may_continue(store, has_new_limits=bool(changed)):
+            end_pause(store, PauseResult(limits=changed))
 
     return asyncio.run(
-        loop_runs.drive_to_receipt(folder, as_json=as_json, with_hooks=not no_hooks, sandbox=sandbox, record=record)
+        loop_runs.drive_to_receipt(
+            folder, as_json=as_json, with_hooks=not no_hooks, sandbox=sandbox, limits=limits, record=record
+        )
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 
@@ -42,16 +44,16 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
     if verdict in ACCEPTED:
         raise UsageError(f"{title!r} needs no retry, its verdict is: {verdict}", remedy="Nothing was changed.")
 
-    def record() -> None:
+    def record(limits: dict[str, Any]) -> None:
         store = FileStore(folder)
         if matching[0].effect is not None:  # its question is answered instead
             inbox.answer(store, matching[0].effect, RETRY_ANSWER, by=BY_RETRY)
-        elif not end_pause(store, PauseResult(retries=(title,))):
+        elif not end_pause(store, PauseResult(retries=(title,), limits=limits)):
             user_messages.send(store, user_messages.RETRY, {"task": title})
 
     if resume:
         return asyncio.run(loop_runs.drive_to_receipt(folder, as_json=as_json, record=record))
-    record()
+    record({})
     if as_json:
         print_document({"run": folder.name, "retry": title})
     say(f"{title!r} will be tried again; continue with: bridle resume {folder.name}")
