@@ -137,9 +137,11 @@ def test_a_command_about_a_run_imports_nothing_heavy(words: tuple[str, ...], tmp
     assert sorted(imported_by(line) & (HEAVY | {"hashlib", "_hashlib", "datetime", "ulid_transform"})) == []
 
 
-# What drives a run, reads the logs of agents or formats for a terminal. Replaying a journal needs asyncio.
+# What drives a run, replays a journal (the driver has left the receipt), reads the logs of agents or formats for a
+# terminal.
 NOT_FOR_STATUS = frozenset(
     {
+        "asyncio",
         "bridle.engine.drive.driver",
         "bridle.loop.control.runs",
         "bridle.run.runner",
@@ -148,6 +150,7 @@ NOT_FOR_STATUS = frozenset(
         "httpx",
         "psutil",
         "rich",
+        "subprocess",
     }
 )
 

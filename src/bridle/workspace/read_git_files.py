@@ -55,6 +55,12 @@ def read_head(top: Path) -> str:
     return _read_head(git_folders(top)[0])
 
 
+def branch(top: Path) -> str | None:
+    """Return the branch that is checked out; None for a detached HEAD."""
+    target = read_head(top)
+    return target.removeprefix("refs/heads/") if target.startswith("refs/") else None
+
+
 def head(top: Path) -> str | None:
     """Return the commit that is checked out; None where the branch has none yet."""
     own, shared = git_folders(top)

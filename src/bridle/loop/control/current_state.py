@@ -7,22 +7,21 @@ every replay; the process stops at the first effects that have none.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
-from bridle.engine.process.load_process import load_built_in
-from bridle.engine.replay.answers import Run
-from bridle.engine.replay.replay import Replay
 from bridle.ground import clock, ids
+from bridle.ground.home import bridle_home
 from bridle.journal.format.entries import Effect
 from bridle.journal.format.refusals import describe_refusals
+from bridle.journal.format.state import State
 from bridle.journal.stores.chain_file import newest_head
 from bridle.journal.stores.file_store import FileStore
-from bridle.loop.control import pauses, pending_waits, time_used
+from bridle.loop.control import pauses, pending_waits, receipt_cache, time_used
 from bridle.loop.control.driver_time_file import read_driver_times
 from bridle.loop.performers.earlier_attempts import InterruptedWork, interrupted_work
 from bridle.loop.process.receipt import JournalHead, Receipt, TaskReceipt
@@ -33,10 +32,21 @@ from bridle.loop.user_messages import UserMessageReader
 R = TypeVar("R", Receipt, TaskReceipt)
 
 
-def read_receipt(run: Path, *, has_driver: bool = False) -> Receipt:
+def read_receipt(run: Path) -> Receipt:
     """Return the receipt of a run as it is now. Must not be called while an event loop runs in this thread."""
     store = FileStore(run)
-    return complete_receipt(replay_receipt(store), store, has_driver=has_driver)
+    return complete_receipt(replay_receipt(store), store)
+
+
+def read_cached_receipt(run: Path, environment: Mapping[str, str], *, has_driver: bool = False) -> Receipt:
+    """Return the same receipt for display: without a replay where one of this very journal is cached."""
+    store, home = FileStore(run), bridle_home(environment)
+    state = store.state()
+    receipt = receipt_cache.read(store, state, home)
+    if receipt is None:
+        receipt = replay_receipt(store, state)
+        receipt_cache.write(run, state, receipt, home)
+    return complete_receipt(receipt, store, has_driver=has_driver)
 
 
 def complete_receipt(
@@ -121,9 +131,16 @@ def with_effect_ids(receipt: Receipt, pending: Iterable[Effect]) -> Receipt:
     return msgspec.structs.replace(receipt, tasks=tasks)
 
 
-def replay_receipt(store: FileStore) -> Receipt:
-    """Return the receipt as the process knows it. Must not be called while an event loop runs in this thread."""
-    inputs, state = read_inputs(store), store.state()
+def replay_receipt(store: FileStore, state: State | None = None) -> Receipt:
+    """Return the receipt as the process knows it, now or in an earlier state of the journal.
+
+    Must not be called while an event loop runs in this thread.
+    """
+    from bridle.engine.process.load_process import load_built_in  # late: `bridle status` rarely replays
+    from bridle.engine.replay.answers import Run
+    from bridle.engine.replay.replay import Replay
+
+    inputs, state = read_inputs(store), state or store.state()
     run = Run(inputs.run, PROCESS_ID, "", store.inputs(state.created))
     # The clock stops where the journal ends.
     now = clock.now() if state.last is None else datetime.fromisoformat(state.last.recorded_at)
