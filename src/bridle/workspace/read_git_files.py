@@ -6,7 +6,6 @@ other (another format, a packed object, a symbolic link) raises NeedsGit, and th
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import zlib
@@ -139,6 +138,8 @@ def _loose_commit(top: Path, commit: str) -> bytes:
 
 def write_commit(top: Path, tree: str, parents: Sequence[str], author: str, committer: str, text: str) -> str:
     """Write a commit object that is on no branch; return its id. Author and committer: name, address and time."""
+    import hashlib  # late: it loads OpenSSL
+
     if not all(_WHOLE_ID.fullmatch(name) for name in (tree, *parents)):
         raise NeedsGit
     _, shared = git_folders(top)

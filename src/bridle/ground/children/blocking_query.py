@@ -86,14 +86,16 @@ def _start(argv: tuple[str, ...], environment: Mapping[str, str], out: int, err:
             fault = error
             break
     raise ProcessError(
-        f"{argv[0]} could not be started: {fault.strerror if fault is not None else 'PATH is empty'}",
+        f"{argv[0]} could not be started: {'it is not on the PATH' if fault is None else fault.strerror}",
         remedy="Check that the program exists and that you have permission to use it.",
         payload=None if fault is None else fault.errno,
     ) from fault
 
 
 def _candidates(program: str, environment: Mapping[str, str]) -> Iterator[str]:
-    return (os.path.join(folder, program) for folder in os.get_exec_path(environment))
+    """Yield the programs of that name on the PATH: a start that fails costs more than a look."""
+    paths = (os.path.join(folder, program) for folder in os.get_exec_path(environment))
+    return (path for path in paths if os.access(path, os.X_OK))
 
 
 class _Running:

@@ -17,7 +17,7 @@ from bridle.ground.git_folder import find_common_folder
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control.foreign_runs import AGREE, FOREIGN, is_untrusted
 from bridle.loop.process.receipt import Receipt
-from bridle.loop.run_inputs import read_inputs
+from bridle.loop.run_inputs import read_place
 from bridle.loop.working_copy import put_aside
 from bridle.loop.working_copy.recorded_untracked import untracked_in
 from bridle.workspace import special_files
@@ -40,12 +40,12 @@ def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[str, str
     if is_untrusted(run):  # its commands to copy are the repository's too
         none = dict.fromkeys(("resume", "review", "merge", "undo"), "")
         return msgspec.structs.replace(receipt, foreign=f"{FOREIGN}. {AGREE}", **none)
-    store, aside = FileStore(run), put_aside.find(run)
-    inputs = read_inputs(store)
-    repository = Path(inputs.repository)
+    store, aside = FileStore(run, reuses_view=True), put_aside.find(run)
+    place = read_place(store)
+    repository = Path(place.repository)
     if special_files.find_in_git_folder(repository, since=math.inf):
         return receipt  # git would wait for them; the next driver removes them
-    start = shlex.quote(inputs.came_from or inputs.base)
+    start = shlex.quote(place.came_from or place.base)
     own = _count_own_commits(receipt, repository, environment)
     has_changes = bool(own.amended or (receipt.found and own.tasks))
     undo, ref = receipt.undo, ""
@@ -55,11 +55,11 @@ def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[str, str
     if aside is not None and aside.is_restored:
         # With uncommitted changes, which git merges unless some are staged.
         undo = undo.replace(f"git checkout {start} ", f"git reset -q && git checkout -m {start} ")
-        undo += _stage_again(receipt.branch, inputs.came_from or inputs.base, repository, environment)
+        undo += _stage_again(receipt.branch, place.came_from or place.base, repository, environment)
     elif aside is not None:
         ref = _SNAPSHOTS + aside.name(run.name)
         undo = f"{undo} && git stash apply --index {ref}"
-    if not inputs.worktrees and store.position().end is None and (aside is None or not aside.is_restored):
+    if not place.worktrees and store.position().end is None and (aside is None or not aside.is_restored):
         unfinished = _unfinished_work(receipt.branch, run, repository, environment)
         undo = _stash(run.name, unfinished) + undo
     if _may_have_checkout_hook(repository, environment):  # if it fails, git reports a failed checkout
