@@ -19,6 +19,9 @@ from pathlib import Path
 import pytest
 
 from bridle.ground import own_runs
+from bridle.journal.stores.file_store import FileStore
+from bridle.loop.control.current_state import read_cached_receipt, read_receipt
+from bridle.loop.run_inputs import read_inputs, read_place
 from tests.loop.fixtures.fake_agent import Project, make_project
 
 JOURNALS = Path(__file__).parents[1] / "journals"
@@ -84,6 +87,14 @@ def test_a_run_of_an_earlier_version_is_audited_and_replayed(sample: Path, tmp_p
         metadata = json.loads(next(run.folder.glob(".a5c/runs/*/run.json")).read_text())
         assert metadata["entrypoint"]["importPath"].endswith("/bridle/loop/ralph.py")
         assert_agrees(run)
+        folder = next(run.folder.glob(".a5c/runs/*"))
+        shown = read_cached_receipt(folder, os.environ)
+        assert repr(shown) == repr(read_receipt(folder))
+        assert repr(shown) == repr(read_cached_receipt(folder, os.environ))
+        inputs, place = read_inputs(FileStore(folder)), read_place(FileStore(folder))
+        for name in ("repository", "base", "came_from", "worktrees", "recorded_repository", "workspaces"):
+            assert getattr(place, name) == getattr(inputs, name)
+        assert repr(place.limits) == repr(inputs.settings.limits)
 
 
 RESUMED = {

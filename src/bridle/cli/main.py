@@ -19,8 +19,8 @@ def main() -> None:
     """Run the program `bridle`."""
     prepare_streams()
     code = run(sys.argv[1:])
-    if _is_machine_command(sys.argv[1:]):
-        _exit_now(code)  # agents and hooks start these many times a minute
+    if _is_machine_command(sys.argv[1:]) or sys.argv[1:2] == ["status"]:
+        _exit_now(code)  # agents, hooks and status bars start these many times a minute
     sys.exit(code)
 
 

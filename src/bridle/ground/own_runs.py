@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import disk
+from bridle.ground.light.quick_sha256 import sha256
 
 FOLDER = "runs"
 # What a run is created with, and what never changes.
@@ -41,8 +42,6 @@ def is_recorded(run: Path, home: Path) -> bool:
 
 
 def _digest(run: Path) -> str:
-    from hashlib import sha256
-
     total = sha256()
     for name in FILES:
         content = disk.read_bounded(run / name, _LIMIT_BYTES) if os.path.lexists(run / name) else b""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,8 +15,11 @@ from bridle.ground.json_fields import JsonFields
 from bridle.journal.format import layout
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.store import Store
-from bridle.loop.plan.model import Plan
-from bridle.loop.settings.model import Settings
+from bridle.loop.settings.limits import Limits
+
+if TYPE_CHECKING:  # slow to import; `bridle status` needs neither plan nor settings
+    from bridle.loop.plan.model import Plan
+    from bridle.loop.settings.model import Settings
 
 PROCESS_ID = "bridle/loop"
 # Raise it when a text changes that the process writes into arguments or the receipt. A replay compares such texts only
@@ -26,6 +28,27 @@ WORDING = 4
 # Since this one, the process decides as it does now: tasks whose merge was rejected get turns, summaries do not
 # overlap, the work of a task that asked is set aside only before another task starts.
 WORDING_OF_DECISIONS = 4
+
+
+class RunPlace(Struct, frozen=True):
+    """Where a run works and with which limits it began: its inputs without plan and settings."""
+
+    repository: str
+    """The top of the user's working copy."""
+    base: str
+    """The commit that the run starts from."""
+    came_from: str | None
+    """The branch that was checked out before."""
+    worktrees: tuple[str, ...]
+    """The run's own worktree, and one for each parallel worker; empty where it works in the user's copy."""
+    limits: Limits
+    recorded_repository: str | None = None
+    """Where the user's working copy was when the run was created, if it is elsewhere now."""
+
+    @property
+    def workspaces(self) -> tuple[Path, ...]:
+        """The folders in which its agents work and log."""
+        return _workspaces(self.repository, self.worktrees)
 
 
 class RunInputs(Struct, frozen=True):
@@ -62,7 +85,7 @@ class RunInputs(Struct, frozen=True):
     @property
     def workspaces(self) -> tuple[Path, ...]:
         """The folders in which its agents work and log."""
-        return (Path(self.repository), *(Path(folder) for folder in self.worktrees))
+        return _workspaces(self.repository, self.worktrees)
 
     def at(self, repository: Path) -> RunInputs:
         """Return the inputs with the paths that they have in a repository that was moved or copied there."""
@@ -97,6 +120,9 @@ class RunInputs(Struct, frozen=True):
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> RunInputs:
         """Decode recorded inputs."""
+        from bridle.loop.plan.model import Plan
+        from bridle.loop.settings.model import Settings
+
         fields = JsonFields(document)
         return cls(
             run=fields.text("run") or "",
@@ -112,7 +138,9 @@ class RunInputs(Struct, frozen=True):
 
 
 def _recorded(settings: Settings) -> dict[str, Any]:
-    rules = Settings()
+    import dataclasses
+
+    rules = type(settings)()
     return dataclasses.replace(
         settings,
         notify=(),
@@ -141,6 +169,30 @@ def is_loop_run(store: Store) -> bool:
 
 def read_inputs(store: Store) -> RunInputs:
     """Decode the inputs of a run; raise UsageError if it is not one of the loop, JournalBroken without a plan."""
+    recorded = RunInputs.from_json(_read_document(store))
+    place = _moved_to(store, recorded.repository)
+    return recorded if place is None else recorded.at(place)
+
+
+def read_place(store: Store) -> RunPlace:
+    """Decode where a run works and its limits; raise as `read_inputs` does."""
+    document = _read_document(store)
+    fields = JsonFields(document)
+    repository, worktrees = fields.text("repository") or "", fields.texts("worktrees") or ()
+    place = _moved_to(store, repository)
+    new = repository if place is None else str(place)
+    return RunPlace(
+        repository=new,
+        base=fields.text("base") or "",
+        came_from=fields.text("came_from"),
+        worktrees=tuple(move_path(folder, repository, new) for folder in worktrees),
+        limits=Limits.from_settings(document["settings"]),
+        recorded_repository=None if place is None else repository,
+    )
+
+
+def _read_document(store: Store) -> Mapping[str, Any]:
+    """Return the recorded inputs of a run of the loop, verified."""
     run_id, process_id = store.metadata().run_id, store.metadata().process_id
     if process_id != PROCESS_ID:
         raise UsageError(
@@ -153,9 +205,17 @@ def read_inputs(store: Store) -> RunInputs:
             f"{layout.INPUTS_FILE} of run {run_id} is missing, or has no plan or no settings",
             remedy=f"Restore it from a backup; bridle audit {run_id} lists all faults.",
         )
-    recorded = RunInputs.from_json(inputs)
+    return inputs
+
+
+def _workspaces(repository: str, worktrees: tuple[str, ...]) -> tuple[Path, ...]:
+    return (Path(repository), *(Path(folder) for folder in worktrees))
+
+
+def _moved_to(store: Store, recorded: str) -> Path | None:
+    """Return the repository that a run's folder is in now, if that is not the recorded one."""
     place = _repository_of(store)
-    return recorded if place is None or _is_same(place, recorded.repository) else recorded.at(place)
+    return None if place is None or _is_same(place, recorded) else place
 
 
 def _repository_of(store: Store) -> Path | None:

@@ -15,18 +15,9 @@ from bridle.ground import clock
 from bridle.ground.children.query import query
 from bridle.ground.git_folder import repository_top
 from bridle.ground.threads import in_thread
-from bridle.workspace import damaged_files, read_git_files, special_files
+from bridle.workspace import damaged_files, git_command, read_git_files, special_files
 from bridle.workspace.config import LIST_CONFIG, Config
 from bridle.workspace.index_file import Identity
-
-# Adding a very large tree takes a minute on a slow disk; a git that takes longer is blocked.
-LIMIT_SECONDS = 300.0
-
-# Few calls take longer. Then a named pipe may block git, which is searched for.
-PATIENCE_SECONDS = 5.0
-
-# Enough for the names of all files of the largest repositories.
-OUTPUT_LIMIT_BYTES = 64 * 1024 * 1024
 
 # The author of Bridle's commits where the user has not configured one.
 FALLBACK_NAME = "Bridle"
@@ -36,11 +27,6 @@ _NAME = re.compile(r"(?!/)(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)))[A-Za-z0-9][A-Za-z0
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 # A name or address that git takes as it is: it strips punctuation at both ends.
 _PLAIN_IDENTITY = re.compile(r"[^\W_](?:[^<>\x00-\x1f\x7f]*[^\W_])?")
-_MESSAGE_CHARACTERS = 800
-# What git prints about its own files when it cannot read one.
-_UNREADABLE = re.compile(
-    r"not a git repository|packed-refs|index file|bad signature|reference broken|to be broken|bad ref|resolve HEAD"
-)
 # Git refuses a name of these characters alone.
 _NO_NAME = " \t\n.,:;<>\"\\'"
 
@@ -50,7 +36,7 @@ class Git:
 
     def __init__(self, folder: Path, environment: Mapping[str, str] | None = None) -> None:
         self.folder = folder
-        self.environment = _quiet(os.environ if environment is None else environment)
+        self.environment = git_command.quiet_environment(os.environ if environment is None else environment)
         """The variables of every git that is run."""
         self._config = Config()
         self.trees: dict[Identity, str] = {}
@@ -94,35 +80,20 @@ class Git:
         variables: Mapping[str, str] | None = None,
     ) -> tuple[int, str]:
         """Run git; return exit code and output. Raise GitError for an exit code that is not accepted."""
-        timer = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, self._search_blocking)
+        timer = asyncio.get_running_loop().call_later(git_command.PATIENCE_SECONDS, self._search_blocking)
         try:
             result = await query(
                 ("git", *words),
                 cwd=self.folder,
                 environment={**self.environment, **(variables or {})},
-                limit_seconds=LIMIT_SECONDS,
-                limit_bytes=OUTPUT_LIMIT_BYTES,
+                limit_seconds=git_command.LIMIT_SECONDS,
+                limit_bytes=git_command.OUTPUT_LIMIT_BYTES,
                 stdin=stdin,
                 own_session=True,
             )
         finally:
             timer.cancel()
-        if result.exit_code in accepts and result.exit_code is not None:
-            return result.exit_code, result.stdout.decode("utf-8", "surrogateescape")
-        output = (result.stderr + result.stdout).decode("utf-8", "replace").strip()[-_MESSAGE_CHARACTERS:]
-        ending = (
-            f"exited {result.exit_code}" if result.exit_code is not None else f"took over {LIMIT_SECONDS:g} seconds"
-        )
-        if result.is_truncated:
-            ending = f"printed over {OUTPUT_LIMIT_BYTES} bytes"
-        damage = damaged_files.find(self.folder) if _UNREADABLE.search(output) else None
-        if damage is not None:
-            raise GitError(damage.message, remedy=damage.remedy, payload=result.exit_code)
-        raise GitError(
-            f"`git {' '.join(words[:6])}` in {self.folder} {ending}: {output or 'without output'}",
-            remedy="Run the same command in that folder to see the cause.",
-            payload=result.exit_code,
-        )
+        return git_command.check_output(words, self.folder, result, accepts)
 
     def _search_blocking(self) -> None:
         """Search named pipes that git waits for, in a thread, and let it continue."""
@@ -174,13 +145,10 @@ class Git:
     async def branch(self) -> str | None:
         """Return the branch that is checked out; None for a detached HEAD."""
         try:
-            head = read_git_files.read_head(self.folder)
+            return read_git_files.branch(self.folder)
         except read_git_files.NeedsGit:
-            pass
-        else:
-            return head.removeprefix("refs/heads/") if head.startswith("refs/") else None
-        code, text = await self.run("symbolic-ref", "--quiet", "--short", "HEAD", accepts=(0, 1))
-        return text.strip() if code == 0 else None
+            code, text = await self.run("symbolic-ref", "--quiet", "--short", "HEAD", accepts=(0, 1))
+            return text.strip() if code == 0 else None
 
     async def top(self) -> Path:
         """Return the top folder of the working copy; raise UsageError outside of a repository."""
@@ -264,58 +232,3 @@ def check_branch(name: str) -> str:
             remedy="Use letters, digits, '.', '_', '+', '-' and single slashes.",
         )
     return name
-
-
-def _quiet(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment in which git never prompts or pages, and uses only the repository of its folder.
-
-    No hook of the repository runs, not even those for a written ref or index, replace refs are ignored, and no command
-    goes into submodules. Settings that the environment has (`safe.directory`, for example) hold, unless they are ours.
-    """
-    kept = {name: value for name, value in environment.items() if not name.startswith("GIT_") or _is_kept(name)}
-    ours = " ".join(f"'{name}={value}'" for name, value in _OUR_SETTINGS.items())
-    return {
-        **kept,
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_EDITOR": "true",
-        "GIT_PAGER": "cat",
-        "GIT_NO_REPLACE_OBJECTS": "1",
-        _PARAMETERS: f"{environment.get(_PARAMETERS, '')} {ours}".strip(),  # of one setting the last value counts
-        "LC_ALL": "C",
-    }
-
-
-def _is_kept(name: str) -> bool:
-    return name in _KEPT or name.startswith(("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"))
-
-
-# With this variable git itself passes settings to the programs that it starts; it counts more than all others.
-_PARAMETERS = "GIT_CONFIG_PARAMETERS"
-_OUR_SETTINGS = {
-    "core.hooksPath": "/dev/null",
-    # A program of the repository, if its configuration names one.
-    "core.fsmonitor": "false",
-    "log.showSignature": "false",
-    "protocol.ext.allow": "never",
-    # A checkout that goes into submodules overwrites what is not committed there, and no snapshot contains that.
-    "submodule.recurse": "false",
-    # By default git syncs no loose object and no ref: a commit that the journal has would be gone after a power cut.
-    # Git before 2.36 does not know these settings, and ignores them.
-    "core.fsync": "committed,reference",
-    "core.fsyncMethod": "batch",
-}
-
-# Variables that users set for all commands. Others, such as GIT_DIR, would select another repository.
-_KEPT = frozenset(
-    {
-        "GIT_CONFIG_COUNT",
-        "GIT_CONFIG_GLOBAL",
-        "GIT_CONFIG_SYSTEM",
-        "GIT_CONFIG_NOSYSTEM",
-        "GIT_AUTHOR_NAME",
-        "GIT_AUTHOR_EMAIL",
-        "GIT_COMMITTER_NAME",
-        "GIT_COMMITTER_EMAIL",
-        "GIT_SSH_COMMAND",
-    }
-)

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import disk
+from bridle.ground.light.abc_names import Mapping
 from bridle.workspace import read_git_files
-from bridle.workspace.git import Git
+from bridle.workspace.blocking_git import BlockingGit
+
+TYPE_CHECKING = False  # `typing` is slow to import; type checkers know the name
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridle.workspace.git import Git
 
 _LIST_CONFIG = ("config", "--list", "--show-scope", "-z")
 _SCOPES = ("local", "worktree")
@@ -38,21 +43,36 @@ async def inert_git(folder: Path, environment: Mapping[str, str] | None = None) 
 
     Hooks, fsmonitor, pagers and editors run in no git of Bridle.
     """
+    from bridle.workspace.git import Git  # late: it imports asyncio
+
     git = Git(folder, environment)
-    if _names_no_program(folder):
-        return git
-    fields = (await git.run(*_LIST_CONFIG))[1].split("\0")
+    if not _names_no_program(folder):
+        git.environment |= _inert_settings((await git.run(*_LIST_CONFIG))[1], git.environment)
+    return git
+
+
+def inert_blocking_git(folder: Path, environment: Mapping[str, str]) -> BlockingGit:
+    """Return such a git that needs no event loop."""
+    git = BlockingGit(folder, environment)
+    if not _names_no_program(folder):
+        git.environment |= _inert_settings(git.run(*_LIST_CONFIG)[1], git.environment)
+    return git
+
+
+def _inert_settings(listed: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return variables that replace each listed program of the repository's own configuration."""
+    fields = listed.split("\0")
     names = {
         entry.partition("\n")[0] for scope, entry in zip(fields[:-1:2], fields[1::2], strict=True) if scope in _SCOPES
     }
     values = {
         name: value for name in sorted(names) for pattern, value in _PROGRAMS.items() if re.fullmatch(pattern, name)
     }
-    count = int(git.environment.get("GIT_CONFIG_COUNT") or "0")
+    count = int(environment.get("GIT_CONFIG_COUNT") or "0")
+    variables = {"GIT_CONFIG_COUNT": str(count + len(values))}
     for number, (name, value) in enumerate(values.items(), count):
-        git.environment |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
-    git.environment["GIT_CONFIG_COUNT"] = str(count + len(values))
-    return git
+        variables |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return variables
 
 
 def _names_no_program(folder: Path) -> bool:

@@ -6,7 +6,6 @@ other (another format, a packed object, a symbolic link) raises NeedsGit, and th
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import zlib
@@ -53,6 +52,12 @@ def git_folders(top: Path) -> tuple[str, str]:
 def read_head(top: Path) -> str:
     """Return the ref of the branch that is checked out, or the id of a detached commit."""
     return _read_head(git_folders(top)[0])
+
+
+def branch(top: Path) -> str | None:
+    """Return the branch that is checked out; None for a detached HEAD."""
+    target = read_head(top)
+    return target.removeprefix("refs/heads/") if target.startswith("refs/") else None
 
 
 def head(top: Path) -> str | None:
@@ -133,6 +138,8 @@ def _loose_commit(top: Path, commit: str) -> bytes:
 
 def write_commit(top: Path, tree: str, parents: Sequence[str], author: str, committer: str, text: str) -> str:
     """Write a commit object that is on no branch; return its id. Author and committer: name, address and time."""
+    import hashlib  # late: it loads OpenSSL
+
     if not all(_WHOLE_ID.fullmatch(name) for name in (tree, *parents)):
         raise NeedsGit
     _, shared = git_folders(top)

@@ -12,7 +12,8 @@ import pytest
 
 from bridle.errors import ProcessError
 from bridle.ground.children import exit_watch
-from bridle.ground.children.query import QueryResult, query
+from bridle.ground.children.query import query
+from bridle.ground.children.query_result import QueryResult
 
 HANG_SECONDS = 60.0
 
@@ -64,7 +65,10 @@ def _is_gone(pid: str) -> bool:
 
 def test_the_output_and_the_exit_code_are_returned() -> None:
     code = "import os,sys; print(os.environ['MARK'], 'HOME' in os.environ); sys.exit(sys.stdin.read() or '!')"
-    assert _run(code) == QueryResult(b"yes False\n", b"!\n", 1)
+    result = _run(code)
+    assert (result.stdout, result.stderr, result.exit_code) == (b"yes False\n", b"!\n", 1)
+    assert not result.timed_out
+    assert not result.is_truncated
 
 
 def test_a_command_reads_its_stdin() -> None:

@@ -199,13 +199,14 @@ async def drive_to_receipt(
     except Error as error:  # a run that was driven has its receipt, whatever ended it
         with suppress(Error):
             if FileStore(run).position().seq > before:
-                receipt = await in_thread(lambda: read_receipt(run), name="reading the receipt")
-                print_receipt(await with_branch_facts(receipt, run, variables), error.message, as_json=as_json)
+                receipt = await _current_receipt(run, variables)
+                print_receipt(receipt, error.message, as_json=as_json)
         raise
     if end is None:
         receipt = await in_thread(lambda: read_receipt(run), name="reading the receipt")
         end = RunEnd(receipt, RunStatus.INTERRUPTED, "interrupted; nothing is lost")
-    receipt = await with_branch_facts(end.receipt, run, variables)
+    known = end.receipt
+    receipt = await in_thread(lambda: with_branch_facts(known, run, variables), name="reading the branch")
     if as_json and end.reason:
         say(end.reason)  # the document has no field for it
     print_receipt(
@@ -216,6 +217,10 @@ async def drive_to_receipt(
     if addresses and end.status is not RunStatus.INTERRUPTED:
         await notify.send(addresses, receipt, end.reason, say)
     return EXIT_CODES[end.status]
+
+
+async def _current_receipt(run: Path, environment: Mapping[str, str]) -> Receipt:
+    return await in_thread(lambda: with_branch_facts(read_receipt(run), run, environment), name="reading the receipt")
 
 
 def _runs_of(repository: Path, environment: Mapping[str, str]) -> Path:

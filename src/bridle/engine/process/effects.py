@@ -25,7 +25,7 @@ PYTHON = "python"
 NODE = "node"
 SKILL = "skill"
 BREAKPOINT = entries.BREAKPOINT
-SLEEP = "sleep"
+SLEEP = entries.SLEEP
 ORCHESTRATOR_TASK = "orchestrator_task"
 
 WAITING_KINDS = frozenset({BREAKPOINT, SLEEP})

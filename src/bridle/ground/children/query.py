@@ -12,10 +12,11 @@ import signal
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from bridle.errors import ProcessError
 from bridle.ground.children import exit_watch
+from bridle.ground.children.query_result import QueryResult
 from bridle.ground.children.spawn import SHORTAGE_REMEDY, SHORTAGES
 
 # Enough of an error message.
@@ -25,18 +26,6 @@ KILL_SECONDS = 5.0
 # The same, where the event loop cannot wait for it.
 REAP_SECONDS = 1.0
 _CHUNK_BYTES = 256 * 1024
-
-
-class QueryResult(NamedTuple):
-    """The output of a command and how it ended."""
-
-    stdout: bytes
-    stderr: bytes
-    exit_code: int | None
-    """None where we killed it."""
-    timed_out: bool = False
-    is_truncated: bool = False
-    """It printed more than the limit; stdout holds the beginning."""
 
 
 async def query(
@@ -83,7 +72,7 @@ async def query(
         await reader.end()
     exit_code = process.returncode if done and not reader.is_truncated else None
     stdout = bytes(reader.stdout[:limit_bytes])
-    return QueryResult(stdout, bytes(reader.stderr), exit_code, not done, reader.is_truncated)
+    return QueryResult(stdout, bytes(reader.stderr), exit_code, timed_out=not done, is_truncated=reader.is_truncated)
 
 
 @contextlib.contextmanager

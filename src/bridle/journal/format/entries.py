@@ -38,6 +38,8 @@ RESOLVED_ERROR = "resolved_error"
 
 BREAKPOINT = "breakpoint"
 """The kind of an effect that asks the user; its answer has a shape."""
+SLEEP = "sleep"
+"""The kind of an effect that waits until a time."""
 
 # The status of a result.
 OK = "ok"

@@ -17,10 +17,11 @@ from bridle.ground.git_folder import find_common_folder
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control.foreign_runs import AGREE, FOREIGN, is_untrusted
 from bridle.loop.process.receipt import Receipt
-from bridle.loop.run_inputs import read_inputs
+from bridle.loop.run_inputs import read_place
 from bridle.loop.working_copy import put_aside
+from bridle.loop.working_copy.recorded_untracked import untracked_in
 from bridle.workspace import special_files
-from bridle.workspace.inert_git import inert_git
+from bridle.workspace.inert_git import inert_blocking_git
 
 # Undo renames the branch to this where it has work of the user.
 UNDONE = "undone/"
@@ -31,21 +32,21 @@ _SNAPSHOTS = "refs/bridle/snapshots/"
 _STAGED_LIMIT = 20
 
 
-async def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[str, str]) -> Receipt:
+def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[str, str]) -> Receipt:
     """Return a receipt with what git says now. The undo command keeps commits and uncommitted changes of the user.
 
-    It keeps unfinished work of an agent in a stash.
+    It keeps unfinished work of an agent in a stash. Git is waited for: an event loop calls this in a thread.
     """
     if is_untrusted(run):  # its commands to copy are the repository's too
         none = dict.fromkeys(("resume", "review", "merge", "undo"), "")
         return msgspec.structs.replace(receipt, foreign=f"{FOREIGN}. {AGREE}", **none)
-    store, aside = FileStore(run), put_aside.find(run)
-    inputs = read_inputs(store)
-    repository = Path(inputs.repository)
+    store, aside = FileStore(run, reuses_view=True), put_aside.find(run)
+    place = read_place(store)
+    repository = Path(place.repository)
     if special_files.find_in_git_folder(repository, since=math.inf):
         return receipt  # git would wait for them; the next driver removes them
-    start = shlex.quote(inputs.came_from or inputs.base)
-    own = await _count_own_commits(receipt, repository, environment)
+    start = shlex.quote(place.came_from or place.base)
+    own = _count_own_commits(receipt, repository, environment)
     has_changes = bool(own.amended or (receipt.found and own.tasks))
     undo, ref = receipt.undo, ""
     if own.users or has_changes:
@@ -54,12 +55,12 @@ async def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[st
     if aside is not None and aside.is_restored:
         # With uncommitted changes, which git merges unless some are staged.
         undo = undo.replace(f"git checkout {start} ", f"git reset -q && git checkout -m {start} ")
-        undo += await _stage_again(receipt.branch, inputs.came_from or inputs.base, repository, environment)
+        undo += _stage_again(receipt.branch, place.came_from or place.base, repository, environment)
     elif aside is not None:
         ref = _SNAPSHOTS + aside.name(run.name)
         undo = f"{undo} && git stash apply --index {ref}"
-    if not inputs.worktrees and store.position().end is None and (aside is None or not aside.is_restored):
-        unfinished = await _unfinished_work(receipt.branch, run, repository, environment)
+    if not place.worktrees and store.position().end is None and (aside is None or not aside.is_restored):
+        unfinished = _unfinished_work(receipt.branch, run, repository, environment)
         undo = _stash(run.name, unfinished) + undo
     if _may_have_checkout_hook(repository, environment):  # if it fails, git reports a failed checkout
         undo = undo.replace("git checkout ", "git -c core.hooksPath=/dev/null checkout ")
@@ -69,32 +70,28 @@ async def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[st
     )
 
 
-async def _unfinished_work(branch: str, run: Path, repository: Path, environment: Mapping[str, str]) -> list[str]:
+def _unfinished_work(branch: str, run: Path, repository: Path, environment: Mapping[str, str]) -> list[str]:
     """Return the files with uncommitted work on the run's branch, without untracked ones of the user."""
     try:
-        git = await inert_git(repository, environment)
-        if await git.branch() != branch:
+        git = inert_blocking_git(repository, environment)
+        if git.branch() != branch:
             return []
-        lines = await git.names("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
+        lines = git.names("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
     except (Error, OSError):
         return []
-    if not lines:
-        return []
-    from bridle.loop.protection.baseline import untracked_in
-
     users = untracked_in(run)
     return [line[3:] for line in lines if line[3:].rstrip("/") not in users]
 
 
-async def _stage_again(branch: str, start: str, repository: Path, environment: Mapping[str, str]) -> str:
+def _stage_again(branch: str, start: str, repository: Path, environment: Mapping[str, str]) -> str:
     """Return the command that stages what is staged now in files that the run did not change; it follows others."""
     try:
-        git = await inert_git(repository, environment)
-        if await git.branch() != branch:
+        git = inert_blocking_git(repository, environment)
+        if git.branch() != branch:
             return ""
-        fields = await git.names("diff-index", "--cached", "--no-renames", "--no-abbrev", "-z", "HEAD")
-        intended = await git.names("diff-files", "--name-only", "--diff-filter=A", "-z")
-        changed = {*await git.names("diff", "--name-only", "--no-renames", "-z", start, branch)}
+        fields = git.names("diff-index", "--cached", "--no-renames", "--no-abbrev", "-z", "HEAD")
+        intended = git.names("diff-files", "--name-only", "--diff-filter=A", "-z")
+        changed = {*git.names("diff", "--name-only", "--no-renames", "-z", start, branch)}
     except (Error, OSError):
         return ""
     staged = [(facts.split(), name) for facts, name in zip(fields[::2], fields[1::2], strict=True)]
@@ -139,12 +136,12 @@ class _OwnCommits(NamedTuple):
     users: int = 0
 
 
-async def _count_own_commits(receipt: Receipt, repository: Path, environment: Mapping[str, str]) -> _OwnCommits:
+def _count_own_commits(receipt: Receipt, repository: Path, environment: Mapping[str, str]) -> _OwnCommits:
     words = ("log", f"--format=%H %(trailers:key={_TRAILER},valueonly,separator=%x2C)", receipt.branch)
     others = ("--not", f"--exclude={receipt.branch}", "--branches", "--remotes", "--tags")
     try:
-        git = await inert_git(repository, environment)
-        code, text = await git.run(*words, *others, "--", accepts=(0, 128))
+        git = inert_blocking_git(repository, environment)
+        code, text = git.run(*words, *others, "--", accepts=(0, 128))
     except (Error, OSError):
         return _OwnCommits()
     lines = [line.split(" ", 1) for line in text.splitlines()] if code == 0 else []

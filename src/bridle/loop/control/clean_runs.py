@@ -17,11 +17,12 @@ from msgspec import Struct
 
 from bridle.engine.drive.driver_lock import LOCK_FILE as DRIVER_LOCK
 from bridle.errors import DiskError, LockHeld
+from bridle.ground.home import bridle_home
 from bridle.ground.lock import FileLock
 from bridle.journal.format import layout
 from bridle.journal.stores import write_lock
 from bridle.loop.checks.run_check import FOLDER as CHECK_LOGS
-from bridle.loop.control import user_work
+from bridle.loop.control import receipt_cache, user_work
 from bridle.loop.performers import shared_budget
 from bridle.loop.working_copy.run_worktrees import remove_all
 from bridle.run.logs import FOLDER as AGENT_LOGS
@@ -100,6 +101,7 @@ async def remove(old: OldItems, git: Git | None) -> Cleaned:
         except LockHeld as held:
             kept.append(f"{run.path.name}: {held.message}")
             continue
+        receipt_cache.remove(run.path.name, bridle_home(os.environ))
         gone.append(run.path.name)
     for leftover in old.leftovers:
         _remove_tree(leftover)

@@ -7,36 +7,46 @@ every replay; the process stops at the first effects that have none.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
-from bridle.engine.process.load_process import load_built_in
-from bridle.engine.replay.answers import Run
-from bridle.engine.replay.replay import Replay
 from bridle.ground import clock, ids
+from bridle.ground.home import bridle_home
 from bridle.journal.format.entries import Effect
 from bridle.journal.format.refusals import describe_refusals
+from bridle.journal.format.state import State
 from bridle.journal.stores.chain_file import newest_head
 from bridle.journal.stores.file_store import FileStore
-from bridle.loop.control import pauses, pending_waits, time_used
+from bridle.loop.control import pauses, pending_waits, receipt_cache, time_used
 from bridle.loop.control.driver_time_file import read_driver_times
 from bridle.loop.performers.earlier_attempts import InterruptedWork, interrupted_work
 from bridle.loop.process.receipt import JournalHead, Receipt, TaskReceipt
 from bridle.loop.process.task_state import Usage
-from bridle.loop.run_inputs import PROCESS_ID, RunInputs, move_path, read_inputs
+from bridle.loop.run_inputs import PROCESS_ID, RunPlace, move_path, read_inputs, read_place
 from bridle.loop.user_messages import UserMessageReader
 
 R = TypeVar("R", Receipt, TaskReceipt)
 
 
-def read_receipt(run: Path, *, has_driver: bool = False) -> Receipt:
+def read_receipt(run: Path) -> Receipt:
     """Return the receipt of a run as it is now. Must not be called while an event loop runs in this thread."""
     store = FileStore(run)
-    return complete_receipt(replay_receipt(store), store, has_driver=has_driver)
+    return complete_receipt(replay_receipt(store), store)
+
+
+def read_cached_receipt(run: Path, environment: Mapping[str, str], *, has_driver: bool = False) -> Receipt:
+    """Return the same receipt for display: without a replay where one of this very journal is cached."""
+    store, home = FileStore(run, reuses_view=True), bridle_home(environment)
+    state = store.state()
+    receipt = receipt_cache.read(store, state, home)
+    if receipt is None:
+        receipt = replay_receipt(store, state)
+        receipt_cache.write(run, state, receipt, home)
+    return complete_receipt(receipt, store, has_driver=has_driver)
 
 
 def complete_receipt(
@@ -47,20 +57,20 @@ def complete_receipt(
     That is what iterations without a result have used, the limits in force, ids of questions, and what the run waits
     for.
     """
-    inputs, state, paused = read_inputs(store), store.state(), pauses.pending_pause(store)
+    place, state, paused = read_place(store), store.state(), pauses.pending_pause(store)
     driver_times = read_driver_times(store.run)
-    interrupted = interrupted or interrupted_work(store, inputs.workspaces, driver_times)
+    interrupted = interrupted or interrupted_work(store, place.workspaces, driver_times)
     seconds = time_used.seconds_used(receipt, time_used.earlier_drivers(state, interrupted, driver_times))
     receipt = msgspec.structs.replace(
         with_effect_ids(with_interrupted(receipt, interrupted, has_driver=has_driver), state.pending),
         seconds=round(seconds, 3),
-        limits=UserMessageReader(store).limits_in_force(inputs.settings.limits),
+        limits=UserMessageReader(store).limits_in_force(place.limits),
         waiting=pending_waits.current(store),
         refused=tuple(describe_refusals(state.notes)),
         journal=_journal_head(store.run),
     )
-    if inputs.recorded_repository is not None:
-        receipt = _moved(receipt, inputs)
+    if place.recorded_repository is not None:
+        receipt = _moved(receipt, place)
     stopped = time_used.limit_reached(receipt, interrupted, store) if paused is None else paused.reason
     return msgspec.structs.replace(receipt, stopped=stopped)
 
@@ -70,12 +80,12 @@ def _journal_head(run: Path) -> JournalHead | None:
     return None if newest is None else JournalHead(sequence=newest[0], head=f"sha256:{newest[1]}")
 
 
-def _moved(receipt: Receipt, inputs: RunInputs) -> Receipt:
+def _moved(receipt: Receipt, place: RunPlace) -> Receipt:
     """Return a receipt whose paths and commands are those of a repository that was moved or copied."""
-    worktree, undo, old = receipt.worktree, receipt.undo, str(inputs.recorded_repository)
-    for folder in inputs.worktrees:
-        undo = undo.replace(shlex.quote(move_path(folder, inputs.repository, old)), shlex.quote(folder))
-    moved = None if worktree is None else move_path(worktree, old, inputs.repository)
+    worktree, undo, old = receipt.worktree, receipt.undo, str(place.recorded_repository)
+    for folder in place.worktrees:
+        undo = undo.replace(shlex.quote(move_path(folder, place.repository, old)), shlex.quote(folder))
+    moved = None if worktree is None else move_path(worktree, old, place.repository)
     return msgspec.structs.replace(receipt, worktree=moved, undo=undo)
 
 
@@ -121,9 +131,16 @@ def with_effect_ids(receipt: Receipt, pending: Iterable[Effect]) -> Receipt:
     return msgspec.structs.replace(receipt, tasks=tasks)
 
 
-def replay_receipt(store: FileStore) -> Receipt:
-    """Return the receipt as the process knows it. Must not be called while an event loop runs in this thread."""
-    inputs, state = read_inputs(store), store.state()
+def replay_receipt(store: FileStore, state: State | None = None) -> Receipt:
+    """Return the receipt as the process knows it, now or in an earlier state of the journal.
+
+    Must not be called while an event loop runs in this thread.
+    """
+    from bridle.engine.process.load_process import load_built_in  # late: `bridle status` rarely replays
+    from bridle.engine.replay.answers import Run
+    from bridle.engine.replay.replay import Replay
+
+    inputs, state = read_inputs(store), state or store.state()
     run = Run(inputs.run, PROCESS_ID, "", store.inputs(state.created))
     # The clock stops where the journal ends.
     now = clock.now() if state.last is None else datetime.fromisoformat(state.last.recorded_at)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from bridle.engine.process.effects import SLEEP
 from bridle.errors import EffectError
 from bridle.ground import clock
-from bridle.journal.format.entries import OK, Posted
+from bridle.journal.format.entries import OK, SLEEP, Posted
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.process.receipt import Wait
 

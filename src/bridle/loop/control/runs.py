@@ -20,13 +20,14 @@ from bridle.engine.hooks.run_hooks import Hooks
 from bridle.engine.iterate.iteration_report import COMPLETED
 from bridle.errors import DiskError, GitError, UsageError
 from bridle.ground import clock, ids
+from bridle.ground.home import bridle_home
 from bridle.ground.threads import in_thread, wait_uncancelled
 from bridle.journal.format import layout
 from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop import effects, user_messages
 from bridle.loop.adoption import lost_commits, user_changes
-from bridle.loop.control import current_state, time_used
+from bridle.loop.control import current_state, receipt_cache, time_used
 from bridle.loop.control.driver_time_file import read_driver_times, write_driver_time
 from bridle.loop.control.pauses import deliver_user_messages, pending_pause
 from bridle.loop.performers import shared_budget
@@ -359,6 +360,7 @@ async def _replayed_receipt(store: FileStore) -> Receipt:
 
 
 async def _end(store: FileStore, driven: DriveResult) -> RunEnd:
+    _cache_receipt(store, driven)
     receipt = driven.process_state or await _replayed_receipt(store)
     receipt = current_state.complete_receipt(receipt, store)
     paused = pending_pause(store)
@@ -369,6 +371,16 @@ async def _end(store: FileStore, driven: DriveResult) -> RunEnd:
     if driven.status == UNUSABLE:
         return RunEnd(receipt, RunStatus.AGENT_UNUSABLE, str(driven.error or ""))
     return RunEnd(receipt, final_status(receipt))
+
+
+def _cache_receipt(store: FileStore, driven: DriveResult) -> None:
+    """Keep the receipt for `bridle status`, unless an effect that the process waited for has a result by now."""
+    state = store.state()
+    pending = {effect.effect_id for effect in state.pending}
+    if driven.process_state is not None and all(
+        action.effect.effect_id in pending for action in driven.iteration.actions
+    ):
+        receipt_cache.write(store.run, state, driven.process_state, bridle_home(os.environ))
 
 
 def final_status(receipt: Receipt) -> RunStatus:

@@ -12,11 +12,10 @@ from contextlib import contextmanager
 from datetime import datetime
 from types import MappingProxyType
 
-from bridle.engine.process.effects import SLEEP
 from bridle.errors import LockHeld
 from bridle.ground import clock
 from bridle.ground.json_fields import JsonFields
-from bridle.journal.format.entries import Entry
+from bridle.journal.format.entries import SLEEP, Entry
 from bridle.journal.format.state import State
 from bridle.journal.stores.store import Store
 from bridle.loop import effects, user_messages

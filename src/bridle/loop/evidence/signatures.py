@@ -11,7 +11,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from bridle.errors import UsageError
-from bridle.ground.children.query import QueryResult, query
+from bridle.ground.children.query import query
+from bridle.ground.children.query_result import QueryResult
 from bridle.loop.evidence.git_keys import SSH, GitKeys
 
 # Git's own namespace, so that the allowed signers of the user count, which are mostly limited to it. What is signed

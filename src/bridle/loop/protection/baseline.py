@@ -93,13 +93,6 @@ def began(context: RunContext) -> float | None:
         return None
 
 
-def untracked_in(run_folder: Path) -> frozenset[str]:
-    """Return the user's untracked files of a run, from its newest record; none where there is no record."""
-    records = sorted(run_folder.glob("bridle-origin*.json"), key=lambda path: (len(path.name), path.name))
-    value = disk.read_json(records[-1]) if records else None
-    return frozenset(value["untracked"]) if isinstance(value, dict) else frozenset()
-
-
 async def record(context: RunContext) -> Baseline:
     """Record the working copy before any agent runs."""
     listed = await context.git.names("ls-files", "-z", "--cached", "--others", "--exclude-standard")

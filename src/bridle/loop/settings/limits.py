@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 ITERATIONS = 50
 TRIES = 5
@@ -11,8 +14,7 @@ SECONDS = 8 * 60 * 60.0
 COST_USD = 20.0
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """What a run may use; it stops before a limit is exceeded."""
 
     max_iterations: int = ITERATIONS
@@ -23,6 +25,11 @@ class Limits:
     def as_json(self) -> dict[str, Any]:
         """Return the JSON for the journal and the receipt."""
         return asdict(self)
+
+    @classmethod
+    def from_settings(cls, document: Mapping[str, Any]) -> Limits:
+        """Return the limits in the JSON of settings; missing ones have their defaults."""
+        return cls().changed({**document, **document["limits"]})
 
     def changed(self, values: dict[str, Any]) -> Limits:
         """Return the limits with the values that `resume` was given."""

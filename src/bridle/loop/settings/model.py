@@ -245,7 +245,7 @@ class Settings:
         return cls(**values)
 
 
-_LIMITS = tuple(field.name for field in fields(Limits))
+_LIMITS = Limits.__struct_fields__
 
 KEYS: Mapping[str, Key] = {
     key.name: key

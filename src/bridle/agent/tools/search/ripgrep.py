@@ -10,7 +10,8 @@ from pathlib import Path
 
 from bridle.errors import ProcessError
 from bridle.ground import real_path
-from bridle.ground.children.query import QueryResult, query
+from bridle.ground.children.query import query
+from bridle.ground.children.query_result import QueryResult
 
 # The largest source trees take a few seconds; a longer search reads data or a network disk.
 LIMIT_SECONDS = 20.0

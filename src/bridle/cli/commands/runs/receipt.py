@@ -46,7 +46,7 @@ def command(
     from bridle.loop.control.branch_facts import with_branch_facts
     from bridle.loop.control.current_state import read_receipt
 
-    receipt = asyncio.run(with_branch_facts(read_receipt(folder), folder, os.environ))
+    receipt = with_branch_facts(read_receipt(folder), folder, os.environ)
     if as_json:
         from bridle.ground.light import quick_json
 

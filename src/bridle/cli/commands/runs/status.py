@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import sys
+
 from bridle.cli.machine_interface.light_command import JSON, Arguments, LightCommand
 
 
 def _run(args: Arguments) -> int:
-    import asyncio
+    from bridle.cli.user_interface.terminal import find_loop_run
+
+    folder = find_loop_run(args.positional[0] if args.positional else None)  # first: without a run nothing is imported
+
+    _import_msgspec()
     import os
 
     import msgspec
 
     from bridle.cli.user_interface.print_receipt import print_receipt
-    from bridle.cli.user_interface.terminal import find_loop_run
     from bridle.engine.drive.driver_lock import find_driver
     from bridle.loop.control.branch_facts import with_branch_facts
-    from bridle.loop.control.current_state import read_receipt
+    from bridle.loop.control.current_state import read_cached_receipt
     from bridle.loop.process.receipt import DriverProcess
 
-    folder = find_loop_run(args.positional[0] if args.positional else None)
     driver = find_driver(folder)
-    known = read_receipt(folder, has_driver=driver is not None)
-    receipt = asyncio.run(with_branch_facts(known, folder, os.environ))
+    known = read_cached_receipt(folder, os.environ, has_driver=driver is not None)
+    receipt = with_branch_facts(known, folder, os.environ)
     reason = receipt.stopped or ""
     if driver is not None:
         process = DriverProcess(pid=driver.pid, since=driver.since)
@@ -29,6 +33,17 @@ def _run(args: Arguments) -> int:
         reason = f"running, process {driver.pid}"
     print_receipt(receipt, reason, as_json=args.has(JSON.name))
     return 0
+
+
+def _import_msgspec() -> None:
+    """Import msgspec without `typing_extensions`: it prefers that to `typing`, and it is slow to import."""
+    name = "typing_extensions"
+    if name not in sys.modules:
+        sys.modules[name] = None  # type: ignore[assignment]  # an import of it fails
+        try:
+            import msgspec  # noqa: F401  # for the modules that use it
+        finally:
+            del sys.modules[name]
 
 
 command = LightCommand(
