@@ -70,7 +70,7 @@ TEST = Sizes(
     loop_kills=30,
     parallel_tasks=6,
     parallel_kills=8,
-    git_kills=3,
+    git_kills=2,
     storm_posts=6,
     turns_in_one_process=1_000,
 )
