@@ -46,6 +46,8 @@ class Sizes:
     """Tasks of the plan that two workers of a killed run do."""
     parallel_kills: int
     """Times that everything of it is killed."""
+    git_kills: int
+    """Moments before and after its git commands at which Bridle is killed beside a user's changes."""
     storm_posts: int
     """Results that each process of a storm posts to one run."""
     turns_in_one_process: int
@@ -68,6 +70,7 @@ TEST = Sizes(
     loop_kills=30,
     parallel_tasks=6,
     parallel_kills=8,
+    git_kills=2,
     storm_posts=6,
     turns_in_one_process=1_000,
 )
@@ -87,6 +90,7 @@ SOAK = Sizes(
     loop_kills=100,
     parallel_tasks=20,
     parallel_kills=60,
+    git_kills=1_000,
     storm_posts=100,
     turns_in_one_process=10_000,
 )

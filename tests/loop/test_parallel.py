@@ -129,6 +129,25 @@ def test_a_conflict_is_handed_back_with_what_it_conflicts_with_and_where_the_wor
     assert_replays(here)
 
 
+def test_a_rejected_task_whose_checks_pass_with_the_landed_work_is_done_without_a_commit(tmp_path: Path) -> None:
+    does = """
+    if "could not be merged" in prompt:
+        answer["done"] = False
+        end(structured_output=answer)
+    meet("One", "Two")
+    for name in ("one", "two"):
+        open(name, "w").write(task + "\\n")
+    """
+    here = make_project(tmp_path, APART, agent(MEETS, does))
+    document = run_plan(here, 0, "--parallel", "2")
+    (landed,) = history(here, document)
+    (second,) = (task for task in document["tasks"] if task["title"] != landed)
+    assert (second["verdict"], second["tries"], second["commit"]) == ("done", 1, None)
+    assert second["reason"] == "its checks passed; the agent changed nothing"
+    assert here.git("show", f"{document['branch']}:two") == landed
+    assert_replays(here)
+
+
 def test_a_conflict_counts_as_a_try(tmp_path: Path) -> None:
     does = "meet('One', 'Two')\nopen('shared.txt', 'w').write(task + '\\n')"
     here = make_project(tmp_path, APART, agent(MEETS, does, WORKS), **{"shared.txt": "nobody\n"})

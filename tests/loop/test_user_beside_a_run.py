@@ -20,7 +20,7 @@ PLAN = """# Beside
 Check: `test -f ask`
 
 ## Fail
-Check: `sh test_fail.sh`
+Check: `sh tests/fail.sh`
 
 ## Work
 Check: `test -f work`
@@ -50,7 +50,8 @@ def commit(here: Project, *names: str) -> str:
 
 
 def test_every_line_of_the_user_is_where_the_user_left_it(tmp_path: Path) -> None:
-    files = {"app.txt": "first\n", "other.txt": "other\n", "test_fail.sh": "test -f never\n", "local.cfg": "default\n"}
+    files = {"app.txt": "first\n", "other.txt": "other\n", "tests/fail.sh": "test -f never\n", "local.cfg": "default\n"}
+    files[".gitignore"] = ".envrc\n"
     here = make_project(tmp_path, PLAN, AGENT, **files)
     write(here, "notes.txt", "before the run\n")
     here.git("update-index", "--skip-worktree", "local.cfg")
@@ -67,8 +68,9 @@ def test_every_line_of_the_user_is_where_the_user_left_it(tmp_path: Path) -> Non
     # The user edits, adds, mends the test and commits it.
     write(here, "other.txt", "user: edited\nother\n")
     write(here, "draft.txt", "user: draft\n")
-    write(here, "test_fail.sh", "test -f fail\n")
-    mended = commit(here, "test_fail.sh")
+    write(here, ".envrc", "user: environment\n")
+    write(here, "tests/fail.sh", "test -f fail\n")
+    mended = commit(here, "tests/fail.sh")
     elsewhere = replace(here, folder=tmp_path / "elsewhere")
     here.git("worktree", "add", "-q", str(elsewhere.folder), "main")
     write(elsewhere, "main.txt", "user: on main\n")
@@ -108,13 +110,15 @@ def test_every_line_of_the_user_is_where_the_user_left_it(tmp_path: Path) -> Non
 def _assert_lines(here: Project, merge: str, mended: str) -> None:
     assert (here.folder / "notes.txt").read_text() == "before the run\nduring the run\n"
     assert (here.folder / "draft.txt").read_text() == "user: draft\n"
+    assert (here.folder / ".envrc").read_text() == "user: environment\n"
     assert (here.folder / "local.cfg").read_text() == "user: local\n"
     assert here.git("show", "HEAD:local.cfg") == "default"
-    assert (here.folder / "test_fail.sh").read_text() == "test -f fail\n"
+    assert (here.folder / "tests/fail.sh").read_text() == "test -f fail\n"
     assert (here.folder / "main.txt").read_text() == "user: on main\n"
     assert (here.folder / "other.txt").read_text() == "user: amended\nuser: edited\nother\n"
     assert (here.folder / "app.txt").read_text().startswith("first\n")
     assert here.git("status", "--porcelain").splitlines() == ["?? draft.txt", "?? notes.txt"]
     history = here.git("rev-list", "HEAD").split()
     assert {merge, mended} <= set(history)
-    assert here.git("show", "--format=", "--name-only", mended) == "test_fail.sh"
+    assert here.git("log", "--format=%H", "main..", "--", "tests/fail.sh") == mended
+    assert here.git("show", "--format=", "--name-only", mended) == "tests/fail.sh"

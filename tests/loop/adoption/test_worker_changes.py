@@ -167,9 +167,11 @@ def test_work_of_the_user_beside_an_interrupted_agent_is_the_users(tmp_path: Pat
     add_line(unfinished, "app", "user\n")
     add_line(unfinished, "other", "user\n")
     add_line(own, "base", "user\n")
+    (unfinished.folder / ".envrc").write_text("user\n")
     document = receipt_of(here.bridle("resume", "--json"), 0)
     branch = document["branch"]
     assert mine in here.git("rev-list", branch).split()
+    assert (unfinished.folder / ".envrc").read_text() == "user\n"
     assert show(here, branch, "app") == "user\napp\nagent"
     assert show(here, branch, "other") == "user\nother"
     assert show(here, branch, "base") == "user\nbase"

@@ -320,3 +320,24 @@ def test_a_parallel_run_pauses_where_the_setup_of_a_copy_fails(tmp_path: Path) -
     paused = run.arguments_of(effects.PAUSE)
     assert paused["why"] == effects.WHY_SETUP
     assert "make deps" in paused["reason"]
+
+
+def test_the_checks_run_after_an_agent_that_changed_nothing_where_the_files_are_newer(tmp_path: Path) -> None:
+    run = RunOnEngine(tmp_path, ONE)
+    run.post_checks(RED)
+    run.work(changed=False)
+    assert run.receipt()["tasks"][0]["reason"] == "the agent changed nothing"
+    changes = {"number": 1, "before": "0" * 40, "tip": "0" * 40, "lines": ["one was changed"]}
+    run.work(changed=False, user_changes=changes)
+    run.post(effects.PROTECT, {"changed": False})
+    run.post_checks(RED)
+    run.work(changed=False)
+    assert run.arguments_of(effects.PAUSE)["why"] == effects.WHY_ENDED
+    user_messages.send(run.store, user_messages.RETRY, {"task": "One"})
+    assert deliver_user_messages(run.store) is True
+    run.work(changed=False)
+    run.post(effects.PROTECT, {"changed": False})
+    run.post_checks(GREEN)
+    run.post(effects.COMMIT, {"commit": None, "tree": "t"})
+    (task,) = run.receipt()["tasks"]
+    assert (task["verdict"], task["reason"]) == ("done", "its checks passed; the agent changed nothing")

@@ -73,6 +73,9 @@ def test_the_last_line_is_the_next_command() -> None:
     asks, done = task("Three", "needs you"), task("Four", "done", commit="c" * 40)
     assert text(failed, pending, verdict="failed").endswith("resume     bridle resume 01RUN")
     assert text(failed, asks, verdict="needs you").endswith("resume     bridle resume 01RUN")
+    limits = {"max_iterations": 4, "max_cost_usd": 0.5, "max_seconds": 5400.0, "tries": 5}
+    stopped = text(pending, iterations=4, known_cost_usd=0.5, seconds=5400.0, limits=limits)
+    assert stopped.endswith("bridle resume 01RUN --max-iterations 8 --max-cost 1 --max-time 3h")
     again = """retry      bridle retry 'It'"'"'s red' 01RUN --resume"""
     assert text(done, failed, task("Five", "blocked"), verdict="failed").endswith(again)
     assert text(task("--all", "failed"), verdict="failed").endswith("bridle retry --resume -- --all 01RUN")

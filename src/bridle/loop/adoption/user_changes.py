@@ -21,7 +21,7 @@ from bridle.errors import DiskError, Error
 from bridle.ground import disk
 from bridle.journal.stores.store import Store
 from bridle.loop import effects, user_messages
-from bridle.loop.adoption import lost_commits, run_commits, worker_changes
+from bridle.loop.adoption import lost_commits, recorded_programs, run_commits, worker_changes
 from bridle.loop.adoption.later_files import tree_without_later
 from bridle.loop.adoption.lost_commits import Loss
 from bridle.loop.adoption.unfinished_operations import refuse_unfinished
@@ -113,16 +113,22 @@ async def _adopt(
         loss=loss,
         is_changed=bool(workers.lines),
     )
+    snapshots = [*receipt.snapshots, *pending_snapshots(context, store)]
     if state is None:
+        for copy in workers.copies:
+            worker_changes.carry_recorded(copy, store, (), ended_at=ended_at)
+        if context.settings.parallel == 1:
+            recorded_programs.carry_changes(context, snapshots, (), ended_at)
         return Delivery(undelivered)
     new_untracked = await _new_untracked(context, state)
     is_parallel = context.settings.parallel > 1
     if is_parallel:
-        moved = await worker_changes.move_copies(workers, store, state.tip)
+        moved = await worker_changes.move_copies(workers, store, state.tip, ended_at=ended_at)
     else:
         moved = []
-        await _carry_snapshots(context, store, receipt, state)
+        await _carry_snapshots(context, snapshots, state)
         await fixed_tree.carry_changes(context, state.paths)
+        recorded_programs.carry_changes(context, snapshots, state.paths, ended_at)
     commits, gone = await run_commits.locate(context, receipt, known=state.known_tip, tip=state.tip)
     start = await baseline.adopt(
         context,
@@ -294,12 +300,12 @@ async def _new_untracked(context: RunContext, state: _State) -> list[str]:
     return [name for name in others if name not in known]
 
 
-async def _carry_snapshots(context: RunContext, store: Store, receipt: Receipt, state: _State) -> None:
+async def _carry_snapshots(context: RunContext, snapshots: Sequence[str], state: _State) -> None:
     """Add the user's changes to every snapshot that the run may restore."""
     git = context.git
     committed = await run_commits.changed_files(context, state.known_tip, state.tip)
     staged = await snapshot.changes(git, state.was.index_tree, state.now.index_tree) if state.was is not None else []
-    for name in dict.fromkeys([*receipt.snapshots, *pending_snapshots(context, store)]):
+    for name in dict.fromkeys(snapshots):
         old = await snapshot.find(git, name)
         if old is None and state.loss is None:
             continue

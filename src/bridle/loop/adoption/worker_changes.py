@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from bridle.ground.git_folder import git_folder
 from bridle.journal.stores.store import Store
 from bridle.loop import effects
-from bridle.loop.adoption import lost_commits, run_commits
+from bridle.loop.adoption import lost_commits, recorded_programs, run_commits
 from bridle.loop.adoption.later_files import tree_without_later
 from bridle.loop.adoption.unfinished_operations import refuse_unfinished
 from bridle.loop.checks import fixed_tree
@@ -232,14 +232,15 @@ async def _move_branch(own: RunContext, mine: FoundCopy, start: str, tip: str, f
         await git.run("reset", "--quiet", "--hard", tip)
 
 
-async def move_copies(found: FoundCopies, store: Store, tip: str) -> list[MovedCopy]:
+async def move_copies(found: FoundCopies, store: Store, tip: str, *, ended_at: float | None) -> list[MovedCopy]:
     """Bring copies with unfinished work to the newest commit; snapshots that may be restored get the user's changes."""
     moved = list(found.restored)
     for each in found.copies:
         if each.copy.task is None:
             continue
         place = await _move(each, found.taken.get(each.copy.number), tip)
-        await _carry(each, store, place)
+        paths = await _carry(each, store, place)
+        carry_recorded(each, store, paths, ended_at=ended_at)
         if place is not None:
             moved.append(place)
     return moved
@@ -260,8 +261,17 @@ async def _move(each: FoundCopy, taken: str | None, tip: str) -> MovedCopy | Non
     return MovedCopy(worker=copy.number, before=copy.head, head=tip, tree=merged)
 
 
-async def _carry(each: FoundCopy, store: Store, moved: MovedCopy | None) -> None:
-    """Add the user's changes to the snapshots that may be restored in a copy, and to what interrupted checks revert."""
+def carry_recorded(each: FoundCopy, store: Store, paths: Collection[str], *, ended_at: float | None) -> None:
+    """Record files again that the user changed, where an interrupted iteration in a copy has recorded them."""
+    names = [*each.copy.snapshots, *pending_snapshots(each.context, store)]
+    recorded_programs.carry_changes(each.context, names, paths, ended_at)
+
+
+async def _carry(each: FoundCopy, store: Store, moved: MovedCopy | None) -> list[str]:
+    """Add the user's changes to the snapshots that may be restored in a copy, and to what interrupted checks revert.
+
+    Return the files that have changed.
+    """
     context, git = each.context, each.context.git
     for name in dict.fromkeys([*each.copy.snapshots, *pending_snapshots(context, store)]):
         old = await snapshot.find(git, name)
@@ -277,6 +287,7 @@ async def _carry(each: FoundCopy, store: Store, moved: MovedCopy | None) -> None
     tree = moved.tree if moved is not None else each.now.tree
     paths = await snapshot.changes(git, each.before, tree) if each.before != tree else []
     await fixed_tree.carry_changes(context, paths, head=moved.head if moved is not None else None)
+    return paths
 
 
 def pending_snapshots(context: RunContext, store: Store) -> list[str]:

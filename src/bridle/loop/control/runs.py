@@ -237,6 +237,8 @@ async def _between_drivers(store: FileStore, context: RunContext) -> AsyncIterat
     run = store.run
     is_prepared = any(effect.kind == effects.PREPARE for effect in store.state().resolved)
     if store.position().end is not None or find_driver(run) is not None:
+        if find_driver(run) is None and not context.settings.uses_worktrees:
+            await uncommitted_changes.restore(context, has_ended=True)
         yield Delivery()
         return
     delivery, copy = Delivery(), _own_copy(context)

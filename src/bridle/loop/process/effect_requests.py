@@ -123,7 +123,9 @@ class EffectRequests:
             outside=tuple(outside),
             snapshot=task.first_snapshot if outside else None,
         )
-        return await self.for_task(task, args, f"{task.title}: checks {when}")
+        checked = await self.for_task(task, args, f"{task.title}: checks {when}")
+        task.checked_on = self._workers.base_commit(task)
+        return checked
 
     async def protect(self, task: TaskState, work: WorkResult) -> ProtectResult:
         """Undo changes that an agent may not make, and note them for the next prompt."""

@@ -107,6 +107,8 @@ class TaskState(Struct):
     """The cost of the iteration whose work was verified; that of the others counts as wasted."""
     checks: tuple[CheckResult, ...] = ()
     """The results of the checks that decided last."""
+    checked_on: str = ""
+    """The commit that its work was based on when its checks ran last; empty where the user changed files since."""
     commit: str | None = None
     question: str | None = None
     """The question that waits for the user's answer."""
@@ -164,6 +166,7 @@ class TaskState(Struct):
     def restore_tries(self) -> None:
         """Give the task all its tries again."""
         self.verdict, self.reason, self.tries, self.crashes = Verdict.PENDING, "", 0, 0
+        self.checked_on = ""
         self.signatures.clear()
 
     def report(self, reports: Iterable[FileReport]) -> None:

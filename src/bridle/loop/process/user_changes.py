@@ -22,6 +22,8 @@ def adopt_user_changes(changes: UserChanges, state: RunState, workers: Workers, 
     workers.move_tip(changes.tip)
     for moved in changes.copies:
         workers.move_copy(moved)
+    for task in state.tasks.values():
+        task.checked_on = ""
     for title, commit in changes.commits.items():
         state.tasks[title].commit = commit
     for title in changes.gone:

@@ -20,6 +20,7 @@ from bridle.loop.process.workers import Workers
 
 # A formatting hook changes the files once; one that changes them each time would never end.
 COMMIT_ROUNDS = 3
+CHANGED_NOTHING = "the agent changed nothing"
 
 
 class Verdicts:
@@ -45,10 +46,8 @@ class Verdicts:
 
     async def judge(self, task: TaskState, work: WorkResult) -> None:
         """Run the checks on what an agent left that ended by itself, and decide."""
-        if not work.changed and not work.done:
-            await self._not_done(
-                task, f"the agent changed nothing{_describe_end(work)}{_denied(work)}", tree=work.tree or ""
-            )
+        if not work.changed and not work.done and not self._has_newer_files(task):
+            await self._not_done(task, f"{CHANGED_NOTHING}{_describe_end(work)}{_denied(work)}", tree=work.tree or "")
             return
         protected = await self._requests.protect(task, work)
         if work.conflicts:
@@ -68,6 +67,11 @@ class Verdicts:
         else:
             await self._checks_failed(task, work, protected, checked)
 
+    def _has_newer_files(self, task: TaskState) -> bool:
+        """Whether other tasks or the user changed the task's copy after its own checks ran: they may pass now."""
+        has_checks = bool(self._checks.own(task)) and self._has_current_decisions
+        return has_checks and task.checked_on != self._workers.base_commit(task)
+
     async def asked_again(self, task: TaskState, work: WorkResult) -> None:
         """Count a try: the agent asked although a policy had answered that it must decide."""
         await self._not_done(task, "the agent asks questions that no user answers", tree=work.tree or "")
@@ -86,11 +90,12 @@ class Verdicts:
             )
             await self._not_done(task, f"{why}{end}", tree=checked.tree or "")
         elif self._checks.own(task):
-            await self._accept(task, Verdict.DONE, f"{CHECKS_PASSED}{end}", tree=checked.tree)
+            nothing = "" if work.changed or work.done else f"; {CHANGED_NOTHING}"
+            await self._accept(task, Verdict.DONE, f"{CHECKS_PASSED}{nothing}{end}", tree=checked.tree)
         elif protected.changed:
             await self._accept(task, Verdict.GUARD_ONLY, f"the guard passed{end}", tree=checked.tree)
         else:
-            why = f"the guard passes, but the agent changed nothing{end}{_denied(work)}"
+            why = f"the guard passes, but {CHANGED_NOTHING}{end}{_denied(work)}"
             await self._not_done(task, why, tree=checked.tree or "")
 
     async def _checks_failed(

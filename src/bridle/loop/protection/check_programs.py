@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from bridle.ground import disk
@@ -31,13 +31,34 @@ _LINKS = 8
 
 def record(context: RunContext, protected: Protected, name: str) -> None:
     """Record the programs of checks before an agent starts; keep what an interrupted attempt has recorded."""
-    words = protected.programs
     path = _path(context, name)
     if path.exists():
         return
-    entries = recorded_files.record(context.folder, _existing(context, words), path.parent)
-    document = {"entries": entries, "forbidden": sorted(_forbidden(context, words))}
-    disk.write_json_atomic(path, document | {"modules": _installed(context, protected)})
+    entries, forbidden = _read(context, protected, path.parent), sorted(_forbidden(context, protected.programs))
+    disk.write_json_atomic(
+        path, {"entries": entries, "forbidden": forbidden, "modules": _installed(context, protected)}
+    )
+
+
+def carry_changes(context: RunContext, protected: Protected, name: str, is_of_user: Callable[[str], bool]) -> None:
+    """Record the programs and modules again that the user changed after an interrupted attempt had recorded them."""
+    path = _path(context, name)
+    value = disk.read_json(path)
+    if not isinstance(value, dict):
+        return
+    replacing = find_replacing(context.folder, protected.python_folders, value.get("modules", ()))
+    added = {module for file, module in replacing if is_of_user(file)}
+    carried = {
+        "entries": recorded_files.carry_changes(value["entries"], _read(context, protected, path.parent), is_of_user),
+        "forbidden": [file for file in value["forbidden"] if not is_of_user(file)],
+        "modules": [module for module in value.get("modules", ()) if module not in added],
+    }
+    if carried != value:
+        disk.write_json_atomic(path, carried)
+
+
+def _read(context: RunContext, protected: Protected, folder: Path) -> dict[str, list[str]]:
+    return recorded_files.record(context.folder, _existing(context, protected.programs), folder)
 
 
 def _installed(context: RunContext, protected: Protected) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from bridle.errors import DiskError
@@ -41,6 +41,13 @@ def find_changed(top: Path, entries: Entries, folder: Path, why: str) -> Iterato
             data = disk.read_bounded(folder / digest, file_states.LIMIT_BYTES)
             change = "changed" if os.path.lexists(top / name) else "deleted"
             yield Repair(name, f"it was {change}, and {why}", Entry(mode, ""), data)
+
+
+def carry_changes(before: Entries, now: Entries, is_of_user: Callable[[str], bool]) -> dict[str, list[str]]:
+    """Return the entries of an interrupted attempt, with files that the user changed since as they are now."""
+    names = dict.fromkeys([*before, *now])
+    chosen = {name: (now if is_of_user(name) else before).get(name) for name in names}
+    return {name: entry for name, entry in chosen.items() if entry is not None}
 
 
 def _read(place: Path) -> tuple[str, bytes] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bridle.ground import disk
@@ -57,9 +57,24 @@ def record(context: RunContext, name: str) -> None:
     if path.exists():
         return
     hooks = [f"{folder}/*" for folder in _hooks_folders(context)]
+    disk.write_json_atomic(path, {"entries": _read(context, hooks, path.parent), "hooks": hooks})
+
+
+def carry_changes(context: RunContext, name: str, is_of_user: Callable[[str], bool]) -> None:
+    """Record the files again that the user changed after an interrupted attempt had recorded them."""
+    path = _path(context, name)
+    value = disk.read_json(path)
+    if not isinstance(value, dict):
+        return
+    now = _read(context, value["hooks"], path.parent)
+    entries = recorded_files.carry_changes(value["entries"], now, is_of_user)
+    if entries != value["entries"]:
+        disk.write_json_atomic(path, {**value, "entries": entries})
+
+
+def _read(context: RunContext, hooks: Sequence[str], folder: Path) -> dict[str, list[str]]:
     found = [file for pattern in (*_patterns(), *hooks) for file in _existing(context.folder, pattern)]
-    entries = recorded_files.record(context.folder, found, path.parent)
-    disk.write_json_atomic(path, {"entries": entries, "hooks": hooks})
+    return recorded_files.record(context.folder, found, folder)
 
 
 def find_changed(context: RunContext, name: str, may_edit: Sequence[str]) -> list[Repair]:

@@ -74,10 +74,13 @@ async def _do_nothing() -> None:
     """Restore nothing, because nothing was put aside."""
 
 
-async def restore(context: RunContext) -> None:
-    """Restore the user's changes, if the run has no unfinished work in tracked files, and nothing conflicts."""
+async def restore(context: RunContext, *, has_ended: bool = False) -> None:
+    """Restore the user's changes, if the run has no unfinished work in tracked files, and nothing conflicts.
+
+    `has_ended`: no driver begins again, so also finish what a killed one had begun to restore.
+    """
     git, state = context.git, put_aside_note.find(context.run_folder)
-    if state is None or state.is_restored or state.is_moving:
+    if state is None or state.is_restored or (state.is_moving and not has_ended):
         return
     saved = await snapshot.find(git, state.name(context.run))
     exact = await snapshot.find(git, _exact_name(context.run, state.number))
@@ -89,7 +92,9 @@ async def restore(context: RunContext) -> None:
         context.say(f"your uncommitted changes are not restored, because the run's branch is not checked out; {where}")
         return
     now, start = await _find_changes(context), baseline.find(context)
-    if not {*now.paths} <= {*(start.local if start is not None else ())}:  # submodules stay at the user's commit
+    if not state.is_moving and not {*now.paths} <= {
+        *(start.local if start is not None else ())
+    }:  # submodules stay at the user's commit
         context.say(f"your uncommitted changes are restored when the run has no unfinished work; until then {where}")
         return
     wanted = await _merge(git, saved, exact, now.head)
@@ -97,6 +102,8 @@ async def restore(context: RunContext) -> None:
         names = _names(wanted.paths)
         context.say(f"your uncommitted changes conflict with commits of the run in {names}, so {where}")
         return
+    if state.is_moving:
+        wanted = await _still_missing(git, wanted, now.head)
     others = await _find_others(git, wanted, now.head)
     if others:
         context.say(f"your uncommitted changes are not restored, because of other files ({_names(others)}); {where}")
@@ -133,6 +140,14 @@ async def _merge(git: Git, saved: Snapshot, exact: Snapshot, head: str) -> _Want
     tree = await overlay(git, exact.tree, merged, [name for name in users if name in combined])
     index = await _merge_in_place(git, after, before, exact.index_tree)
     return _Wanted(users, tree, None if isinstance(index, Conflicts) else index)
+
+
+async def _still_missing(git: Git, wanted: _Wanted, head: str) -> _Wanted:
+    """Leave out files that are restored, or that the user changed since Bridle was killed: they are not HEAD's."""
+    files, staged = await snapshot.tree_of_all(git, as_committed=True), await snapshot.staged_tree(git)
+    changed = {*await snapshot.changes(git, head, files)}
+    index = wanted.index if staged == await git.tree_of(head) else staged
+    return _Wanted([path for path in wanted.paths if path not in changed], wanted.tree, index)
 
 
 async def _merge_in_place(git: Git, tree: str, before: str, after: str) -> str | Conflicts:

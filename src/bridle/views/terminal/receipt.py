@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from bridle.loop.effect_results import TIMED_OUT
 from bridle.loop.process.receipt import WITHOUT_SANDBOX, CheckReceipt, Receipt, TaskReceipt
 from bridle.loop.process.task_state import CHECKS_PASSED, VERIFIED, Verdict
+from bridle.loop.text.durations import render_duration
 from bridle.views.format_amounts import format_count, format_duration, format_usd
 from bridle.views.terminal.escape_controls import escape_line, escape_unprintable
 from bridle.views.terminal.styled_lines import BLANK, Line, cell_width, styled_line, truncate, wrap_text
@@ -202,7 +203,7 @@ def _next_commands(receipt: Receipt) -> Iterator[Line]:
     if receipt.driver:
         commands["stop"] = f"bridle stop {receipt.run}"
     elif verdicts & _OPEN:
-        commands["resume"] = receipt.resume
+        commands["resume"] = _resume(receipt)
     elif failed is not None:  # resuming alone would change nothing
         commands["retry"] = _retry(failed.title, receipt.run)
     for name, command in commands.items():
@@ -214,6 +215,18 @@ def _yours(receipt: Receipt) -> str:
     if receipt.user_commits:
         return f", {receipt.user_commits} more of yours: undo keeps the branch"
     return ", with changes of yours: undo keeps the branch" if receipt.has_user_changes else ""
+
+
+def _resume(receipt: Receipt) -> str:
+    """Return the command that continues the run: with a higher limit where one is reached."""
+    words, limits = [receipt.resume], receipt.limits
+    if receipt.iterations >= limits.max_iterations:
+        words.append(f"--max-iterations {2 * limits.max_iterations}")
+    if receipt.known_cost_usd >= limits.max_cost_usd:
+        words.append(f"--max-cost {2 * limits.max_cost_usd:g}")
+    if receipt.seconds >= limits.max_seconds:
+        words.append(f"--max-time {render_duration(2 * limits.max_seconds)}")
+    return " ".join(words)
 
 
 def _retry(title: str, run: str) -> str:
