@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # so that `bench` is a packa
 BENCHES = (
     "wire",
     "run_layer",
+    "sandbox_layer",
     "agent_layer",
     "journal_layer",
     "loop_layer",

@@ -215,11 +215,12 @@ def _new_folders(isolation: Isolation) -> Iterator[_Mount]:
 def _hidden(paths: tuple[Path, ...], mounts: list[_Mount], *, mode: str) -> list[_Mount]:
     """Show folders and files as empty; `mode` is that of a folder in which nothing is visible."""
     hidden = []
+    folders = {parent for mount in mounts for parent in mount.path.parents}
     for real in dict.fromkeys(os.path.realpath(path) for path in paths):  # bwrap does not follow absolute links
         path = Path(real)
         if os.path.isdir(path):
             # What is visible in it must be reachable; else it cannot even be listed.
-            used = "755" if any(path in mount.path.parents for mount in mounts) else mode
+            used = "755" if path in folders else mode
             hidden.append(_Mount(path, ("--perms", used, "--tmpfs", real)))
         elif os.path.lexists(path):
             hidden.append(_Mount(path, ("--ro-bind", str(_EMPTY), real)))

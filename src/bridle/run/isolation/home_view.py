@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 from pathlib import Path
 
 from bridle.errors import DiskError
@@ -58,6 +58,8 @@ VISIBLE = (
     *(".tool-versions", ".python-version", ".node-version", ".nvmrc", ".ruby-version", ".java-version", ".terminfo"),
     *(".fonts", ".hushlogin", ".mavenrc", ".sbt/*.sbt", ".sbt/repositories"),
 )
+# Those of them that are entries of the home itself.
+_VISIBLE_ENTRY = re.compile("|".join(translate(pattern) for pattern in VISIBLE if "/" not in pattern))
 
 # Settings of package managers: visible as long as they have no key.
 VISIBLE_WITHOUT_KEYS = (
@@ -107,10 +109,10 @@ def named_caches(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
 
 def hidden(user: Path) -> list[Path]:
     """Return the entries of a home that are hidden: their names begin with a dot, and are not listed."""
-    names = [name for name in _names(user) if name.startswith(".")]
-    paths = [user / name for name in names if not any(Path(name).match(pattern) for pattern in VISIBLE)]
+    names = [name for name in _names(user) if name.startswith(".") and not _VISIBLE_ENTRY.fullmatch(name)]
+    below = f"{user}/".replace("//", "/")
     # A link out of the home leads to what is visible anyway.
-    return [path for path in paths if user in Path(os.path.realpath(path)).parents]
+    return [user / name for name in names if os.path.realpath(user / name).startswith(below)]
 
 
 def visible(user: Path) -> Iterator[Path]:
@@ -129,12 +131,12 @@ def caches(user: Path, shown: Collection[Path], *, is_private: bool) -> Iterator
 
     It can below an entry that is hidden and, if `is_private`, in the home. `shown` are folders that are not hidden.
     """
-    existing = [folder for folder in shown if os.path.isdir(folder)]
+    existing = frozenset(folder for folder in shown if os.path.isdir(folder))
     for name in CACHES:
         path, top = user / name, user / Path(name).parts[0]
         is_new = is_private and not os.path.lexists(top)
         is_nested = path != top and name.startswith(".") and os.path.isdir(top)
-        if os.path.isdir(path) or is_new or (is_nested and not any(folder in path.parents for folder in existing)):
+        if os.path.isdir(path) or is_new or (is_nested and existing.isdisjoint(path.parents)):
             yield name
 
 
