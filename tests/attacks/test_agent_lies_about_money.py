@@ -14,7 +14,9 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from bridle.run import budget
 from bridle.run.isolation.sandbox_rules import OFF
 from tests.loop.fixtures.fake_agent import make_project
 from tests.loop.fixtures.loop_commands import ONE_TASK, receipt_of
@@ -48,6 +50,19 @@ def test_the_price_and_the_amounts_from_before_count(tmp_path: Path, sandbox: st
     spent = json.loads(path.read_text())
     assert (spent["max_cost_usd"], spent["iterations"]) == (50, 4)
     assert spent["total_cost_usd"] == pytest.approx(4, abs=0.001)
+
+
+def test_limits_that_it_adds_do_not_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = budget.read(tmp_path)
+    path = budget.budget_file(tmp_path)
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"total_cost_usd": 0, "max_cost_usd": 0, "iterations": 0, "max_iterations": 9999}))
+    after = budget.add(tmp_path, budget.Cost(1.0, "agent"), before=before, say=print)
+    assert (after.max_cost_usd, after.max_iterations, after.known_cost_usd) == (None, None, 1.0)
+    assert f"{BUDGET} was changed while an agent ran; the amounts and limits from before" in capsys.readouterr().out
+    path.write_text(json.dumps({"total_cost_usd": 1, "max_cost_usd": 5, "iterations": 1, "max_iterations": None}))
+    lowered = budget.add(tmp_path, budget.Cost(1.0, "agent"), before=replace(after, max_cost_usd=9.0), say=print)
+    assert lowered.max_cost_usd == 5, "you can lower your own while an agent runs"
 
 
 def test_a_damaged_file_is_written_again(tmp_path: Path) -> None:

@@ -81,3 +81,26 @@ def test_one_in_a_folder_that_the_agent_makes_is_removed(tmp_path: Path, *, is_l
     assert undone == {".venv/bin/make", "node_modules/.bin/sh"}
     assert not here.check("make test")["passed"]
     assert not (here.folder / "node_modules/.bin/sh").exists()
+
+
+def test_one_of_a_package_of_a_workspace_is_restored_or_removed(tmp_path: Path) -> None:
+    """npm searches `node_modules/.bin` beside the package.json of a script, then in every folder above."""
+    files: dict[str, str | bytes] = {
+        ".gitignore": "node_modules\n",
+        "package.json": '{"workspaces": ["packages/*"], "scripts": {"test": "npm test --workspaces"}}\n',
+        "packages/a/package.json": '{"name": "a", "scripts": {"test": "jest && tap"}}\n',
+        "packages/b/package.json": '{"name": "b"}\n',
+    }
+    here = make_repository(tmp_path / "r", files, checks=("npm test", "cd web && npx vitest"))
+    for name in ("node_modules/.bin/jest", "packages/a/node_modules/.bin/tap", "web/node_modules/.bin/vitest"):
+        put_program(here, name, FAIL)
+    start = here.start()
+    check_programs.record(here.context, start.protected, "before")
+    attacks = {f"packages/a/node_modules/.bin/{name}" for name in ("jest", "tap", "sh")}
+    attacks |= {"packages/node_modules/.bin/jest", "web/node_modules/.bin/vitest"}
+    installed = {"packages/a/node_modules/.bin/black", "packages/b/node_modules/.bin/jest", "node_modules/.bin/tap"}
+    for name in attacks | installed:
+        put_program(here, name, PASS)
+    undone = {report["path"] for report in here.protect(snapshot="before")["undone"]}
+    assert undone == attacks
+    assert all((here.folder / name).exists() for name in installed)

@@ -208,7 +208,7 @@ def restore(workspace: Path, before: Budget, say: Say) -> None:
 
 
 def _read_after(workspace: Path, before: Budget | None, say: Say, *, program: str = "an agent") -> Budget:
-    """Read the budget after a program that can change the file: no amount is lowered and no limit is raised."""
+    """Read the budget after a program that can change it: no amount is lowered, no limit is raised or added."""
     try:
         after = read(workspace)
     except DiskError:
@@ -231,8 +231,8 @@ def _read_after(workspace: Path, before: Budget | None, say: Say, *, program: st
     return kept
 
 
-def _stricter(one: N | None, other: N | None) -> N | None:
-    return one if other is None else other if one is None else min(one, other)
+def _stricter(before: N | None, after: N | None) -> N | None:
+    return before if before is None or after is None else min(before, after)
 
 
 def hold_lock(workspace: Path) -> FileLock:

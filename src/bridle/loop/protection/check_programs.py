@@ -17,6 +17,7 @@ from bridle.loop.protection.imports.installed_modules import installed_names
 from bridle.loop.protection.imports.python_modules import find_replacing, is_in_text
 from bridle.loop.protection.protected_parts import Protected
 from bridle.loop.protection.repairs import MAY_EDIT, Repair
+from bridle.loop.protection.shell_commands import join
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace.restore_paths import folders_above, is_file
@@ -24,7 +25,8 @@ from bridle.workspace.restore_paths import folders_above, is_file
 FOLDER = "bridle-programs"
 # Programs that start others: one of that name in a folder of packages would decide every check.
 _STARTERS = ("bash", "env", "git", "make", "node", "npm", "npx", "python", "python3", "sh")
-_PACKAGES = ("node_modules/.bin", ".venv/bin", "venv/bin")
+_NODE = "node_modules/.bin"
+_PACKAGES = (_NODE, ".venv/bin", "venv/bin")
 # A path of links may be so long.
 _LINKS = 8
 
@@ -34,7 +36,7 @@ def record(context: RunContext, protected: Protected, name: str) -> None:
     path = _path(context, name)
     if path.exists():
         return
-    entries, forbidden = _read(context, protected, path.parent), sorted(_forbidden(context, protected.programs))
+    entries, forbidden = _read(context, protected, path.parent), sorted(_forbidden(context, protected))
     disk.write_json_atomic(
         path, {"entries": entries, "forbidden": forbidden, "modules": _installed(context, protected)}
     )
@@ -58,7 +60,7 @@ def carry_changes(context: RunContext, protected: Protected, name: str, is_of_us
 
 
 def _read(context: RunContext, protected: Protected, folder: Path) -> dict[str, list[str]]:
-    return recorded_files.record(context.folder, _existing(context, protected.programs), folder)
+    return recorded_files.record(context.folder, _existing(context, protected), folder)
 
 
 def _installed(context: RunContext, protected: Protected) -> list[str]:
@@ -93,28 +95,42 @@ def _path(context: RunContext, name: str) -> Path:
     return context.run_folder / FOLDER / f"{name}.json"
 
 
-def _existing(context: RunContext, words: Sequence[str]) -> list[str]:
-    """Return the programs of these words that exist in the working copy, and what they are links to."""
+def _existing(context: RunContext, protected: Protected) -> list[str]:
+    """Return the programs of checks that exist in the working copy, and what they are links to."""
+    words = protected.programs
     named = [word for word in words if "/" in word and not os.path.isabs(word)]
-    found = [f"{folder}/{word}" for folder in (*_on_path(context), *_PACKAGES) for word in (*words, *_STARTERS)]
+    installed = [join(place, name) for place in _places(protected) for name in _PACKAGES]
+    found = [f"{folder}/{word}" for folder in (*_on_path(context), *installed) for word in (*words, *_STARTERS)]
     paths = [os.path.normpath(path) for path in (*named, *found)]
     return list(dict.fromkeys(target for path in paths for target in _links(context.folder, path)))
 
 
-def _forbidden(context: RunContext, words: Sequence[str]) -> Iterator[str]:
+def _places(protected: Protected) -> list[str]:
+    """Return the folders in which checks start programs and those above them, where npm searches too."""
+    folders = [folder for folder in protected.program_folders if not folder.startswith(("/", ".."))]
+    return list(dict.fromkeys(("", *(place for folder in folders for place in (*folders_above(folder), folder)))))
+
+
+def _forbidden(context: RunContext, protected: Protected) -> Iterator[str]:
     """Yield the programs that do not exist, and would be started instead of one elsewhere.
 
     Their folder need not exist either: an agent can make it.
     """
+    words = protected.programs
     on_path = list(_on_path(context))
+    of_node = {join(place, _NODE): ("", *folders_above(place)) if place else () for place in _places(protected)}
     outside = os.pathsep.join(
         part for part in context.environment.get("PATH", "").split(os.pathsep) if _inside(context, part) is None
     )
-    for folder in dict.fromkeys((*on_path, _PACKAGES[0])):
-        for word in dict.fromkeys((*(words if folder in on_path else ()), *_STARTERS)):
+    for folder in dict.fromkeys((*on_path, *of_node)):
+        for word in dict.fromkeys((*words, *_STARTERS)):
             path = f"{folder}/{word}"
             is_free = "/" not in word and not os.path.lexists(context.folder / path)
-            if is_free and not _is_behind_link(context.folder, path) and shutil.which(word, path=outside):
+            if not is_free or _is_behind_link(context.folder, path):
+                continue
+            above = (context.folder / place / _NODE / word for place in of_node.get(folder, ()))
+            is_searched = folder in on_path or word in _STARTERS
+            if (is_searched and shutil.which(word, path=outside)) or any(map(os.path.lexists, above)):
                 yield path
 
 

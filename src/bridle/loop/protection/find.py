@@ -96,6 +96,7 @@ class _Finder:
         name = ALIASES.get(name, name)
         if _PROGRAM.fullmatch(word):
             self.findings.programs.add(join(rest.folder, word) if "/" in word else word)
+            self.findings.program_folders.add(rest.folder)
         self.findings.python_folders.update(python_modules.folders_on_path(name, rest))
         if word.startswith(_PYTHONPATH):
             value = word.removeprefix(_PYTHONPATH)

@@ -36,6 +36,8 @@ class Findings(Struct):
     conftest_folders: set[str] = field(default_factory=set)
     python_folders: set[str] = field(default_factory=set)
     programs: set[str] = field(default_factory=set)
+    program_folders: set[str] = field(default_factory=set)
+    """Folders in which commands run."""
     made: set[str] = field(default_factory=set)
     """Files that recipes of make make."""
     _names: dict[tuple[str, str, str], set[str]] = field(default_factory=dict)
@@ -59,5 +61,6 @@ class Findings(Struct):
             dict(sorted(self.reviewed.items())),
             tuple(sorted(self.python_folders)),
             programs=tuple(sorted(self.programs)),
+            program_folders=tuple(sorted(self.program_folders)),
             made=tuple(sorted(self.made)),
         )

@@ -71,6 +71,8 @@ class Protected(Struct, frozen=True):
     """Files in them that existed and replace modules of the standard library or of a test runner."""
     programs: tuple[str, ...] = ()
     """Words of the checks that may be programs; see `check_programs`."""
+    program_folders: tuple[str, ...] = ()
+    """Folders in which checks start them, such as packages of a workspace; `""` is the top."""
     made: tuple[str, ...] = ()
     """Files that recipes of make make: while they are newer than their prerequisites, make does not run these."""
 
