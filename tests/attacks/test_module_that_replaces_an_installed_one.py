@@ -13,6 +13,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from bridle.loop.protection import check_programs
 from tests.loop.fixtures.repositories import make_repository
 
@@ -35,3 +37,11 @@ def test_it_is_removed(tmp_path: Path) -> None:
     )
     assert not here.check(CHECK)["passed"]
     assert (here.folder / "mine/__init__.py").exists(), "it was there before"
+
+
+def test_one_that_the_plan_names_stays(tmp_path: Path) -> None:
+    here = make_repository(tmp_path / "r", FILES, checks=(CHECK,))
+    here.context = replace(here.context, plan=replace(here.context.plan, text="Write anyio/__init__.py."))
+    check_programs.record(here.context, here.start().protected, "before")
+    here.write({"anyio/__init__.py": ""})
+    assert here.protect(snapshot="before")["undone"] == []

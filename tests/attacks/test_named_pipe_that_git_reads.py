@@ -42,6 +42,11 @@ def test_the_iteration_goes_on_and_names_them(tmp_path: Path, monkeypatch: pytes
         os.mkfifo(here.folder / name)
     (here.folder / ".git" / "MERGE_MODE").symlink_to("/dev/zero")
     os.mkfifo(here.folder / "mine")
+    assert len(special_files.clear_git_folder(here.folder)) == len(IN_GIT) + 1
+    assert special_files.find_in_git_folder(here.folder) == {}, "before any git has waited for them"
+    for name in IN_GIT:
+        os.mkfifo(here.folder / ".git" / name)
+    (here.folder / ".git" / "MERGE_MODE").symlink_to("/dev/zero")
     reported = {report["path"] for report in here.protect()["reported"]}
     removed = {*(f".git/{name}" for name in (*IN_GIT, "MERGE_MODE"))}
     assert removed <= reported

@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 
 from bridle.cli.main import run as bridle
-from bridle.cli.user_interface.chosen_sandbox import sandbox_of_run
 from bridle.errors import UsageError
 from bridle.ground import own_runs, trust
 from bridle.journal.format.entries import Request
@@ -30,6 +29,7 @@ from bridle.loop.control.runs import RunRequest, create
 from bridle.loop.plan.model import Plan, Task
 from bridle.loop.run_inputs import read_inputs
 from bridle.loop.settings.model import Settings
+from bridle.loop.user_messages import UserMessageReader
 from tests.attacks.fixtures.agent_calls import git
 from tests.loop.fixtures.fake_agent import write_user_settings
 
@@ -61,7 +61,7 @@ def test_it_is_refused_and_named_as_foreign(
     work, home = run.parents[2], Path(os.environ["BRIDLE_HOME"])
     monkeypatch.chdir(work)
     before = sorted(path.name for path in run.joinpath("journal").iterdir())
-    for command in (("resume",), ("retry", "T", "--resume"), ("answer", "E", "yes"), ("hint", "go on")):
+    for command in (("resume",), ("retry", "T"), ("answer", "E", "yes"), ("hint", "go on")):
         assert "you have not begun this run on this machine" in refusal(capsys, *command)
     assert sorted(path.name for path in run.joinpath("journal").iterdir()) == before
     assert bridle(["status", "--json"]) == 0
@@ -80,11 +80,22 @@ def test_it_is_refused_and_named_as_foreign(
         foreign_runs.check_foreign(run)
 
 
-def test_its_sandbox_is_that_of_the_user(tmp_path: Path) -> None:
-    run = make_run(tmp_path.resolve() / "work")
-    work = run.parents[2]
-    assert read_inputs(FileStore(run)).settings.sandbox_mode == "off"
-    assert sandbox_of_run(work, None, {"BRIDLE_SANDBOX": "auto", "PATH": os.environ["PATH"]}).reason != "off"
+def test_after_agreement_it_is_continued_with_the_sandbox_and_the_limits_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run(tmp_path.resolve() / "work", max_cost_usd=9999.0)
+    trust.trust(run.parents[2], Path(os.environ["BRIDLE_HOME"]), tuple(trust.KINDS))
+    write_user_settings("max_cost = 3\n")
+    monkeypatch.chdir(run.parents[2])
+    monkeypatch.setenv("BRIDLE_SANDBOX", "auto")
+    monkeypatch.setenv("BRIDLE_CLAUDE", str(tmp_path / "missing"))
+    assert bridle(["resume"]) != 0
+    printed = capsys.readouterr().err
+    assert "sandbox: " in printed
+    assert "it is off" not in printed
+    store = FileStore(run)
+    assert read_inputs(store).settings.sandbox_mode == "off"
+    assert UserMessageReader(store).limits_in_force(read_inputs(store).settings.limits).max_cost_usd == 3
 
 
 def test_it_cannot_bypass_permissions_even_then(tmp_path: Path) -> None:
@@ -139,6 +150,15 @@ def test_whichever_command_continues_it_the_limits_are_those_of_the_user(
 def test_a_run_that_the_user_has_begun_is_not_foreign(tmp_path: Path) -> None:
     run = make_run(tmp_path.resolve() / "work")
     own_runs.record(run, Path(os.environ["BRIDLE_HOME"]))
+    assert not foreign_runs.is_foreign(run)
+    inputs = (run / "inputs.json").read_bytes()
+    (run / "inputs.json").write_bytes(inputs + b"\n")
+    assert foreign_runs.is_foreign(run), "its plan or settings are others"
+    (run / "inputs.json").write_bytes(inputs)
+    if os.geteuid() == 0:
+        os.chown(run / "run.json", 4711, -1)
+        assert foreign_runs.is_foreign(run), "another user owns it"
+        os.chown(run / "run.json", 0, -1)
     assert not foreign_runs.is_foreign(run)
     git(run.parents[2], "add", "-Af")
     assert foreign_runs.is_foreign(run), "git tracks it"

@@ -86,6 +86,7 @@ def _has_plugin(path: Path) -> bool:
 def is_in_text(path: str, text: str) -> bool:
     """Return whether a text names a module by its file or folder, as a plan does that asks for it."""
     name = posixpath.basename(path)
+    end = r"(?![\w-])"
     if name.startswith("__init__."):
-        name = f"{posixpath.basename(posixpath.dirname(path))}/"
-    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) is not None
+        name, end = f"{posixpath.basename(posixpath.dirname(path))}/", ""
+    return re.search(rf"(?<![\w.-]){re.escape(name)}{end}", text) is not None
