@@ -23,6 +23,7 @@ from bridle.engine.drive.agent_request import AgentDefaults
 from bridle.engine.drive.agent_worktrees import AgentWorktrees
 from bridle.engine.drive.command_performer import KINDS as COMMAND_KINDS
 from bridle.engine.drive.command_performer import CommandPerformer
+from bridle.engine.drive.effects_in_progress import EffectsInProgress
 from bridle.engine.drive.iterate_in_turn import iterate_in_turn
 from bridle.engine.drive.performer import Performer, Say
 from bridle.engine.drive.running_effects import RunningEffects
@@ -143,6 +144,7 @@ class Driver:
         standard: dict[str, Performer] = dict.fromkeys(AGENT_KINDS, AgentPerformer(options.agents, self._worktrees))
         standard |= dict.fromkeys(COMMAND_KINDS, CommandPerformer(options.agents.sandbox))
         self._performers = {**standard, **(performers or {})}
+        self._in_progress = EffectsInProgress(folder, os.environ)
         self._effects = RunningEffects(
             self._store,
             folder,
@@ -152,6 +154,7 @@ class Driver:
             environment={**environment, "BRIDLE_RUN_ID": folder.name, "BRIDLE_RUN_DIR": str(folder)},
             mask=mask,
             say=self._say,
+            in_progress=self._in_progress,
             quiet=options.quiet,
         )
         self._attempts: dict[str, EffectAttempts] = {}
@@ -167,6 +170,8 @@ class Driver:
         try:
             lock.hold_until_agents_end()
             state = self._open_store().state()  # of a separate store, which is not kept
+            self._in_progress.check(state)
+            self._in_progress.forget()
             self._attempts = effect_attempts.read(state)
             self._effects.accept_results(state)
             self._clock = SteadyClock(not_before=_last_sleep_request(state))
@@ -177,6 +182,7 @@ class Driver:
         finally:
             await wait_uncancelled(asyncio.ensure_future(self._effects.cancel_all()))
             self._engine.close()
+            self._in_progress.close()
             self._worktrees.close()
             lock.release()
         is_current = _ids(result.iteration) <= self._version().pending

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
+from bridle.engine.drive.effects_in_progress import EffectsInProgress
 from bridle.engine.drive.performer import Job, Performer, Say, Unperformed, error_result
 from bridle.engine.entries import effect_attempts
 from bridle.engine.entries.effect_attempts import EffectAttempts
@@ -40,6 +41,7 @@ class RunningEffects:
         environment: Mapping[str, str],
         mask: Mask,
         say: Say,
+        in_progress: EffectsInProgress,
         quiet: Collection[str] = (),
     ) -> None:
         self.performed = 0
@@ -59,6 +61,7 @@ class RunningEffects:
         """An error of the machine; no more effects are started then."""
         self._store, self._run, self._hooks, self._performers = store, run, hooks, performers
         self._environment, self._mask, self._say, self._quiet = environment, mask, say, quiet
+        self._in_progress = in_progress
         self._concurrency = concurrency
         self._slots = asyncio.Semaphore(concurrency)
         self._running: dict[str, asyncio.Task[None]] = {}
@@ -213,12 +216,18 @@ class RunningEffects:
 
     async def _perform(self, performer: Performer, job: Job) -> Posted | Unperformed:
         """Return the result of a performer; an error of the task itself is a result too."""
-        started = clock.iso(clock.now())
+        started, effect_id = clock.iso(clock.now()), job.effect.effect_id
+        is_of_driver = job.effect.kind.startswith(DRIVER_PREFIX)
         try:
+            if is_of_driver:
+                self._in_progress.begin(effect_id)
             result = await performer.perform(job)
             return clean_posted(result) if isinstance(result, Posted) else result
         except (UserError, RunError) as error:
             return error_result(error, started, self._mask)
+        finally:
+            if is_of_driver:
+                self._in_progress.end(effect_id)
 
     async def _resolve(self, job: Job, posted: Posted) -> None:
         def post() -> Entry:

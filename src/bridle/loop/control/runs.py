@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from bridle.engine.drive.driver import LIMIT, UNUSABLE, DriveOptions, Driver, DriveResult
 from bridle.engine.drive.driver_lock import find_driver
+from bridle.engine.drive.effects_in_progress import EffectsInProgress
 from bridle.engine.drive.wait_for_driver import driver_ended_at
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.engine.iterate.iteration_report import COMPLETED
@@ -189,6 +190,7 @@ async def drive_loop_run(
     """
     store = FileStore(run)
     inputs = read_inputs(store)
+    EffectsInProgress(run, os.environ).check(store.state())
     for name in special_files.clear_git_folder(Path(inputs.repository)):
         say(f"removed {name}, a named pipe or a device, which blocks git")
     hooks = Hooks(Path(inputs.repository), environment, enabled=with_hooks)

@@ -62,7 +62,21 @@ def audit_with_commits(folder: Path) -> tuple[Report, int]:
     from bridle.journal.upkeep.audit import audit
 
     report = audit(folder)
+    report.wrong += _find_forged(folder)
     return report, _compare_commits(folder, report)
+
+
+def _find_forged(folder: Path) -> list[Finding]:
+    """Return the results that were written after a driver was killed, by a program of the effect itself."""
+    from bridle.engine.drive.effects_in_progress import FORGED, EffectsInProgress
+    from bridle.errors import Error
+    from bridle.journal.stores.file_store import FileStore
+
+    try:
+        forged = EffectsInProgress(folder, os.environ).find_forged(FileStore(folder).state())
+    except Error:
+        return []  # what is wrong with the files is in the report
+    return [Finding(file, f"no driver wrote this result of {effect.kind}: {FORGED}") for file, effect in forged.items()]
 
 
 def _compare_commits(folder: Path, report: Report) -> int:
