@@ -99,7 +99,9 @@ def _with_libraries(place: Path) -> Iterator[Path]:
         yield place.parent
     else:
         yield place
-        yield from (place.with_name(name) for name in _LIBRARIES if place.name in ("bin", "sbin"))
+        # Beside ~/.local/bin is the data of all programs; what may be seen of it is listed.
+        has_own = place.name in ("bin", "sbin") and place.parent.name != ".local"
+        yield from (place.with_name(name) for name in _LIBRARIES if has_own)
 
 
 def _is_private(path: str, user: Path) -> bool:
