@@ -107,8 +107,8 @@ def named_caches(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
 
 def hidden(user: Path) -> list[Path]:
     """Return the entries of a home that are hidden: their names begin with a dot, and are not listed."""
-    names = [name for name in _names(user) if name.startswith(".")]
-    paths = [user / name for name in names if not any(Path(name).match(pattern) for pattern in VISIBLE)]
+    listed = matching(user, VISIBLE)
+    paths = [user / name for name in _names(user) if name.startswith(".") and name not in listed]
     # A link out of the home leads to what is visible anyway.
     return [path for path in paths if user in Path(os.path.realpath(path)).parents]
 

@@ -112,7 +112,7 @@ def _is_private(path: str, user: Path) -> bool:
 
 
 def _is_below(path: str, folders: Collection[Path]) -> bool:
-    return any(Path(path).is_relative_to(folder) for folder in folders)
+    return any(f"{path}/".startswith(f"{folder}/") for folder in folders)
 
 
 def _is_program(path: str) -> bool:
