@@ -50,6 +50,8 @@ def test_settings_that_are_links_into_a_hidden_folder_are_those_of_the_user(tmp_
     link(claude / ".credentials.json", dotfiles / "login")
     link(claude / "skills" / "one", dotfiles / "skill")
     link(claude / "skills" / "other", home / ".ssh")
+    link(claude / "skills" / "around", home / ".config")
+    write(home / ".config" / "token", "secret")
     write(claude / "hooks" / "guard.sh", "guard.sh")
     write(claude / "history.jsonl", "secret")
     link(home / ".claude", claude)
@@ -59,7 +61,7 @@ def test_settings_that_are_links_into_a_hidden_folder_are_those_of_the_user(tmp_
     seen = run(
         isolation,
         "cd ~/.claude && cat settings.json CLAUDE.md skills/one/SKILL.md hooks/guard.sh ~/.gitconfig;"
-        " cat skills/other/key history.jsonl;"
+        " cat skills/other/key skills/around/token history.jsonl;"
         f" echo session > projects/{project_folder_name(str(work))}/s.jsonl; echo renewed > .credentials.json",
         variables={"HOME": str(tmp_path / "named")},
     )
@@ -94,14 +96,17 @@ def test_programs_that_are_links_or_start_others_work(tmp_path: Path) -> None:
     write(store / "sw" / "bin" / "two", "#!/bin/sh\necho two\n", mode=0o755)
     link(tmp_path / "system", store)
     write(home / ".tool" / "three", "#!/bin/sh\necho three\n", mode=0o755)
-    write(home / ".tool" / "token", "secret")
+    for name in (".tool/token", ".local/share/program/token"):
+        write(home / name, "secret")
     link(home / ".local" / "bin" / "three", home / ".tool" / "three")
     real = write(tmp_path / "real" / "claude", "#!/bin/sh\necho four\n", mode=0o755)
     wrapper = write(tmp_path / "wrappers" / "claude", f'#!/bin/sh\nexec "{real}" "$@"\n', mode=0o755)
     path = f"{brew}/bin:{tmp_path}/system/sw/bin:{home}/.local/bin:{os.environ['PATH']}"
     isolation = describe(work, {"HOME": str(home), "PATH": path}, program=str(wrapper))
     shown = run(
-        isolation, f"one; two; three; {wrapper}; cat {home}/.tool/token; ls {tmp_path}/real", variables={"PATH": path}
+        isolation,
+        f"one; two; three; {wrapper}; cat {home}/.tool/token {home}/.local/share/program/token; ls {tmp_path}/real",
+        variables={"PATH": path},
     )
     assert shown.stdout.split() == [b"one", b"two", b"three", b"four", b"claude"]
 

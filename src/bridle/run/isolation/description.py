@@ -129,8 +129,7 @@ def describe(
     visible = [
         *_visible(agent, user, environment, rules),
         *program_view.visible_programs(environment, program, user, excluded=excluded),
-        *(link for state in state_of_claude for link in _linked_state(state, excluded)),
-        *_borrowed_objects(common, environment),
+        *(path for path in _borrowed(common, environment, state_of_claude) if _may_be_shown(path, user, excluded)),
     ]
     is_private = home_view.can_be_private(user) and not user.is_relative_to(top)
     found = {user / name: name.replace("/", "-") for name in home_view.caches(user, visible, is_private=is_private)}
@@ -168,20 +167,37 @@ def _private(user: Path, shown: Collection[Path]) -> Iterator[Path]:
     yield from (path for path in home_view.hidden(user) if os.path.realpath(path) not in real)
 
 
-def _borrowed_objects(repository: Path | None, environment: Mapping[str, str]) -> Iterator[Path]:
+def _borrowed(
+    repository: Path | None, environment: Mapping[str, str], states: tuple[StateFolder, ...]
+) -> Iterator[Path]:
+    """Yield what lies elsewhere and belongs to the repository, or to the settings of an agent."""
+    if repository is not None:
+        yield from _borrowed_objects(repository, environment)
+    for folder in (state.path / name for state in states for name in state.visible):
+        # Each skill and each command may be a link.
+        yield from (folder / name for name in home_view.links_in(folder))
+
+
+def _may_be_shown(path: Path, user: Path, excluded: Collection[Path]) -> bool:
+    """Return whether no excluded folder, nor the home, is in a path or around it."""
+    real = Path(os.path.realpath(path))
+    is_around = any(other.is_relative_to(real) for other in (user, *excluded))
+    return not is_around and not any(real.is_relative_to(other) for other in excluded)
+
+
+def _borrowed_objects(repository: Path, environment: Mapping[str, str]) -> Iterator[Path]:
     """Yield the objects of other repositories that a clone uses, unless an agent can have named them.
 
     It can write to the folder of objects, so only those count that were there before the first agent.
     """
-    if repository is not None:
-        record = _own_folder(repository, environment) / _ALTERNATES
-        found = git_view.alternates(repository)
-        known = disk.read_if_exists(record, _ALTERNATES_LIMIT_BYTES)
-        if known is None:
-            known = b"".join(os.fsencode(path) + b"\n" for path in found)
-            record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            disk.write_atomic(record, known)
-        yield from (path for path in found if os.fsencode(path) in known.splitlines())
+    record = _own_folder(repository, environment) / _ALTERNATES
+    found = git_view.alternates(repository)
+    known = disk.read_if_exists(record, _ALTERNATES_LIMIT_BYTES)
+    if known is None:
+        known = b"".join(os.fsencode(path) + b"\n" for path in found)
+        record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        disk.write_atomic(record, known)
+    yield from (path for path in found if os.fsencode(path) in known.splitlines())
 
 
 def _own_folder(repository: Path, environment: Mapping[str, str]) -> Path:
@@ -248,14 +264,6 @@ def _claude_state(work: Path, user: Path, environment: Mapping[str, str]) -> Sta
     folder = Path(os.path.realpath(environment.get("CLAUDE_CONFIG_DIR") or user / ".claude"))
     visible = home_view.matching(folder, VISIBLE_OF_CLAUDE)
     return StateFolder(folder, visible, (f"projects/{project_folder_name(str(work))}",), (".credentials.json",))
-
-
-def _linked_state(state: StateFolder, excluded: Collection[Path]) -> Iterator[Path]:
-    """Yield the links in the visible folders of a state: each skill and each command may be one."""
-    for folder in (state.path / name for name in state.visible):
-        for link in (folder / name for name in home_view.links_in(folder)):
-            if not any(Path(os.path.realpath(link)).is_relative_to(path) for path in excluded):
-                yield link
 
 
 def _git_folders(top: Path) -> tuple[Path | None, Path | None]:

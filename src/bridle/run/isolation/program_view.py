@@ -99,7 +99,9 @@ def _with_libraries(place: Path) -> Iterator[Path]:
         yield place.parent
     else:
         yield place
-        yield from (place.with_name(name) for name in _LIBRARIES if place.name in ("bin", "sbin"))
+        # Beside ~/.local/bin is the data of all programs; what may be seen of it is listed.
+        has_own = place.name in ("bin", "sbin") and place.parent.name != ".local"
+        yield from (place.with_name(name) for name in _LIBRARIES if has_own)
 
 
 def _is_private(path: str, user: Path) -> bool:
@@ -110,7 +112,7 @@ def _is_private(path: str, user: Path) -> bool:
 
 
 def _is_below(path: str, folders: Collection[Path]) -> bool:
-    return any(Path(path).is_relative_to(folder) for folder in folders)
+    return any(f"{path}/".startswith(f"{folder}/") for folder in folders)
 
 
 def _is_program(path: str) -> bool:
