@@ -5,7 +5,7 @@ audit list the attempts. Reading is allowed.
 
 With the sandbox: refused; nothing changes.
 Without: refused; nothing changes.
-Reported: to the agent; without the sandbox also in the receipt and by the audit, under `refused`.
+Reported: to the agent, in the receipt and by the audit, under `refused`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from pathlib import Path
 
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop import user_messages
-from bridle.run.isolation.sandbox_rules import OFF
 from tests.loop.fixtures.loop_commands import MAKES_FILE, ONE_TASK, run_folder, run_plan
 from tests.loop.fixtures.sandboxed_project import make_sandboxed_project
 
@@ -65,8 +64,8 @@ def test_every_command_that_steers_is_refused_and_told(tmp_path: Path, sandbox: 
     steered = {user_messages.HINT, user_messages.LIMITS, user_messages.RETRY}
     assert not [entry for entry in state.notes if entry.type in steered]
     assert not Path(os.environ["BRIDLE_HOME"], "trust.json").exists()
-    assert len(receipt.get("refused", ())) == (len(STEERING) if sandbox == OFF else 0)
+    assert len(receipt.get("refused", ())) == len(STEERING)
     audit = here.bridle("audit")
     assert audit.returncode == 0
     refused = "refused: an agent or a check called bridle answer, which was refused"
-    assert (refused in audit.stdout) == (sandbox == OFF)
+    assert refused in audit.stdout

@@ -40,3 +40,24 @@ def test_every_changed_or_removed_file_is_named_with_its_entry(
     for path, text in texts.items():
         path.write_bytes(text)
     assert here.wrong(capsys) == {}
+
+
+def test_every_file_of_a_run_is_covered_or_listed_as_not_covered(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A byte is added to each file that the audit does not list: it must name every one of them."""
+    here = copy_finished_run(tmp_path, tmp_path_factory)
+    (here.run / "bridle-undone").mkdir(exist_ok=True)
+    (here.run / "bridle-undone/x.json").write_text("{}")
+    listed = here.not_covered(capsys)
+    assert {"bridle-ignored.json", "bridle-undone/x.json"} <= set(listed)
+    files = {str(path.relative_to(here.run)) for path in here.run.rglob("*") if path.is_file()}
+    by_other_tests = ("journal/", "bridle.chain", ".gitignore", "state/state.json", "state/bridle.pack")
+    covered = {
+        name for name in files - set(listed) if not name.endswith(".lock") and not name.startswith(by_other_tests)
+    }
+    assert len(covered) > 20
+    for name in covered:
+        with (here.run / name).open("ab") as file:
+            file.write(b" ")
+    assert covered <= set(here.wrong(capsys))

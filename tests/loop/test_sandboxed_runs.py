@@ -65,6 +65,8 @@ def test_agents_and_checks_of_a_run_are_in_the_sandbox(tmp_path: Path, options: 
     document = receipt_of(here.bridle("run", "PLAN.md", "--json", *options, **variables), 0)
     assert verdicts(document) == {"One": "done", "Two": "done"}
     assert document["isolation"] == "bwrap"
+    assert document["isolation_scope"].startswith("hides keys, logins, ")
+    assert "; leaves open the network of agents" in document["isolation_scope"]
     for title in ("one", "two"):
         assert here.git("show", f"{document['branch']}:{title}") == ""
     assert outside.read_text() == ""

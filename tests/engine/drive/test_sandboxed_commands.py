@@ -15,10 +15,11 @@ from tests.engine.fixtures.driven_runs import DrivenRun, new_driven_run
 PROCESS = """
 async def process(inputs, ctx):
     done = [await ctx.task(free, one, label=str(n)) for n, one in enumerate(inputs)]
-    try:
-        await ctx.task(shell, {"command": ["no-such-program-here"]})
-    except EffectFailed as error:
-        done.append(str(error))
+    for wrong in ({"command": ["no-such-program-here"]}, {"command": "true", "cwd": "../home/.ssh"}):
+        try:
+            await ctx.task(free, {"kind": "shell", "shell": wrong})
+        except EffectFailed as error:
+            done.append(str(error))
     return done
 """
 ESCAPES = (
@@ -49,11 +50,12 @@ def test_a_command_cannot_leave_the_sandbox_and_writes_its_result(tmp_path: Path
     script = f"import json; json.dump([1], open({str(run / 'tasks/x/out.json')!r}, 'w')); open('made', 'w')"
     python = {"kind": "python", "python": {"code": script}, "io": {"outputJsonPath": "tasks/x/out.json"}}
     driven = run_in_sandbox(tmp_path, [*escapes, outside, python])
-    *attempts, result, missing = driven.output()
+    *attempts, result, missing, hidden = driven.output()
     assert [one["success"] for one in attempts] == [False] * len(attempts), attempts
     assert (result["success"], result["result"]) == (True, [1]), result
     assert (driven.folder / "made").exists()
     assert "no-such-program-here" in missing
+    assert "the sandbox does not show" in hidden
     assert not (tmp_path / "outside").exists()
 
 

@@ -6,10 +6,7 @@ import os
 from pathlib import Path
 
 from bridle.errors import Error, InsideAgent
-from bridle.journal.format.entries import COMMAND_REFUSED
 
-# The driver writes to its journal for moments only; an attempt need not wait longer to be recorded.
-WAIT_SECONDS = 2.0
 SIGN = "receipt --sign"
 
 
@@ -36,14 +33,16 @@ def refuse_inside_agent(command: str, run: Path | None = None) -> None:
 
 
 def _record(command: str, run: Path | None) -> None:
-    from bridle.journal.stores.file_store import FileStore
+    from bridle.engine.entries import refused_commands
 
     try:
-        folder = _last_run() if run is None else run
-        with FileStore(folder).write(command, wait_seconds=WAIT_SECONDS) as writer:
-            writer.append(COMMAND_REFUSED, {"command": command})
+        is_recorded = refused_commands.record(_last_run() if run is None else run, (command,))
     except (Error, OSError):
-        pass  # in a sandbox the journal cannot be written, and so not be changed by any command
+        is_recorded = False
+    if not is_recorded:  # in a sandbox the journal cannot be written, and so not be changed by any command
+        from bridle.run.isolation import refusals
+
+        refusals.leave(command)
 
 
 def _last_run() -> Path:

@@ -26,6 +26,7 @@ from bridle.hosts.install import locations
 from bridle.hosts.install.install import InstalledPlugin, find_faults, read
 from bridle.hosts.install.render_plugin import block_cap
 from bridle.run.isolation.choose_sandbox import REMEDIES, find_sandbox, sandbox_of_this_system
+from bridle.run.isolation.scope import describe_scope
 from bridle.run.locate import find_program
 
 OK = "ok"
@@ -140,7 +141,7 @@ def _sandbox(environment: Mapping[str, str]) -> Check:
     name = sandbox_of_this_system()
     program, failure = find_sandbox(name, environment)
     if failure is None:
-        return Check("sandbox", OK, f"agents and checks run in {name} ({program})")
+        return Check("sandbox", OK, f"agents and checks run in {name} ({program}), which {describe_scope(name)}")
     message = f"{name} does not work, so agents and checks run without a sandbox: {failure}"
     return Check("sandbox", NOTE, message, REMEDIES[name])
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bridle.cli import exit_codes
 from bridle.cli.user_interface.terminal import print_document, run_interruptible, say, show, shown_run
 from bridle.engine.drive import driver
 from bridle.engine.drive.driver import DriveOptions, DriveResult
+from bridle.engine.entries import refused_commands
 from bridle.engine.hooks.find_hooks import repository_of
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.engine.iterate.iteration_report import COMPLETED, FAILED, HALTED, NONE
@@ -41,6 +44,8 @@ class CommandOptions(Struct, frozen=True):
 def drive_and_report(run: Path, drive_options: DriveOptions, options: CommandOptions) -> int:
     """Drive a run, print its progress on stderr and its end on stdout, and return the exit code."""
     hooks = Hooks(repository_of(run), os.environ, options.plugin_root, enabled=options.hooks)
+    sandbox = replace(drive_options.agents.sandbox, on_refused=partial(refused_commands.record, run))
+    drive_options = replace(drive_options, agents=replace(drive_options.agents, sandbox=sandbox))
     driven = run_interruptible(driver.Driver(lambda: FileStore(run), run, hooks, drive_options, say=say).drive())
     resume = f"bridle drive {shown_run(run)}"
     if driven is None:

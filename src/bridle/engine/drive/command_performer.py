@@ -42,10 +42,8 @@ STDERR_FILE = "stderr.log"
 
 KINDS = frozenset({SHELL, PYTHON, NODE})
 
-# Where the user allows what the sandbox hides.
-ALLOWED = "`visible` or `writable` of the table [sandbox] in your own bridle.toml"
-# How bwrap reports a program or a folder that does not exist, or that the sandbox does not show.
-_NOT_IN_SANDBOX = ("bwrap: execvp ", "bwrap: Can't chdir ")
+# How bwrap reports a folder that the sandbox does not show.
+_NOT_SHOWN = "bwrap: Can't chdir "
 
 
 class Command(Struct, frozen=True):
@@ -187,10 +185,10 @@ async def _run(
         except ProcessError as error:
             if isinstance(error.payload, SpawnFailure) and error.payload.about != "machine":
                 raise BadTask(error.message, remedy=error.remedy) from error
-            if any(failure in error.message for failure in _NOT_IN_SANDBOX):
+            if _NOT_SHOWN in error.message:
                 raise BadTask(
-                    f"{command.argv[0]} could not be started in {command.cwd} in the sandbox: {stderr.text.strip()}",
-                    remedy=f"If they exist, name them in {ALLOWED}, or use --sandbox off.",
+                    f"the sandbox does not show {command.cwd}",
+                    remedy="Add it to `visible` in the table [sandbox] of your bridle.toml, or use --sandbox off.",
                 ) from error
             raise
     return captured.exit_code

@@ -30,6 +30,8 @@ from bridle.journal.upkeep.read_caches import Caches
 
 # The folder of the worktrees of runs.
 _WORKTREES = "/.ralph/worktrees/"
+# They are compared with the journal.
+_CACHES = (f"{layout.STATE}/{layout.STATE_FILE}", f"{layout.STATE}/{layout.PACK_FILE}")
 _SAME = ("effectId", "taskId", "invocationKey")
 
 
@@ -49,6 +51,8 @@ class _Audit:
         """The files of entries, whether valid or not, when they were listed."""
         self._last = (0, "")
         """The number and the id of the file before."""
+        self._covered = {layout.RUN_FILE, layout.CHAIN_FILE, layout.IGNORE_FILE, *_CACHES}
+        """The files that were compared with a digest, or with the journal."""
         self._caches = Caches(run, self._reader)  # before the journal, which a driver may write to
         self._chain = self._read_chain()  # the same
         self._digests: dict[tuple[int, str], str] = {}
@@ -65,6 +69,7 @@ class _Audit:
         self.report.files += self._caches.files
         self.report.wrong += check_caches(self._caches, self._entries, self._state, self._reader)
         self._leftovers()
+        self.report.not_covered = [] if self._chain is None else sorted(self._not_covered())
         self.report.refused = describe_refusals(self._state.notes)
         self.report.entries, self.report.effects = len(self._entries), len(self._state.effects)
 
@@ -208,7 +213,10 @@ class _Audit:
         """Check the output of a command by its recorded digest."""
         for name in ("stdout", "stderr"):
             ref, digest = text_of(document.document, f"{name}Ref"), text_of(document.metadata, f"{name}Sha256")
-            if ref is not None and digest is not None and self._digest(ref) not in (None, digest):
+            if ref is None or digest is None:
+                continue
+            self._covered.add(ref)
+            if self._digest(ref) not in (None, digest):
                 self._wrong(ref, "it was changed after it was written")
 
     def _evidence(self, document: ResultDocument, entry: str) -> None:
@@ -216,6 +224,7 @@ class _Audit:
         noted = document.metadata.get(layout.EVIDENCE)
         for name, digest in noted.items() if isinstance(noted, dict) else ():
             path = self._run / str(name)
+            self._covered.add(str(name))
             if path.is_symlink() or not path.is_file():
                 # Earlier versions removed logs by their age only. A worktree goes with its logs: the user removes it,
                 # or a driver makes a broken one again.
@@ -236,6 +245,7 @@ class _Audit:
             digest = documents.digest_in_name(name)
             if digest is None:
                 continue
+            self._covered.add(self._shown(folder / name))
             try:
                 text = disk.read_bounded(folder / name, FILE_LIMIT_BYTES)
             except DiskError as error:
@@ -279,6 +289,18 @@ class _Audit:
                 if is_ours or ".tmp-" in name:
                     yield Path(folder) / name
 
+    def _not_covered(self) -> Iterator[str]:
+        """Yield the files that nothing was compared with, and that are neither locks nor leftovers."""
+        left = tuple(item.file for item in self.report.leftovers)
+        for folder, folders, files in os.walk(self._run):
+            if folder == str(self._run):
+                folders[:] = [name for name in folders if name != layout.JOURNAL]
+            for name in files:
+                shown = self._shown(Path(folder) / name)
+                is_left = any(shown == file or shown.startswith(f"{file}/") for file in left)
+                if shown not in self._covered and not is_left and not name.endswith(".lock"):
+                    yield shown
+
     # ---- reading
 
     def _read(self, ref: str) -> object | None:
@@ -303,6 +325,8 @@ class _Audit:
     def _unchanged(self, ref: str, entry: Entry, field: str) -> None:
         """Compare a file with its digest in an entry; other writers of the format record none."""
         written = entry.text(field)
+        if written is not None:
+            self._covered.add(ref)
         if written is not None and self._digest(ref) not in (None, written):
             self._wrong(ref, f"it was changed after {_name(entry)} was written")
 

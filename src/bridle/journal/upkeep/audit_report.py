@@ -29,7 +29,7 @@ class ChainReport:
 class Report:
     """The report of an audit."""
 
-    __slots__ = ("chain", "effects", "entries", "files", "leftovers", "refused", "wrong")
+    __slots__ = ("chain", "effects", "entries", "files", "leftovers", "not_covered", "refused", "wrong")
 
     def __init__(self) -> None:
         self.entries = 0
@@ -40,6 +40,8 @@ class Report:
         """None for a run without a chain."""
         self.wrong: list[Finding] = []
         self.leftovers: list[Finding] = []
+        self.not_covered: list[str] = []
+        """Files of a run with a chain that no digest covers, relative to its folder; locks aside."""
         self.refused: list[str] = []
         """What an agent or a check tried and Bridle refused."""
 

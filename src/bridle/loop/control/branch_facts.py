@@ -20,6 +20,7 @@ from bridle.loop.process.receipt import Receipt
 from bridle.loop.run_inputs import read_place
 from bridle.loop.working_copy import put_aside
 from bridle.loop.working_copy.recorded_untracked import untracked_in
+from bridle.run.isolation.scope import describe_scope
 from bridle.workspace import special_files
 from bridle.workspace.inert_git import inert_blocking_git
 
@@ -37,6 +38,7 @@ def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[str, str
 
     It keeps unfinished work of an agent in a stash. Git is waited for: an event loop calls this in a thread.
     """
+    receipt = msgspec.structs.replace(receipt, isolation_scope=describe_scope(receipt.isolation))
     if is_untrusted(run):  # its commands to copy are the repository's too
         none = dict.fromkeys(("resume", "review", "merge", "undo"), "")
         return msgspec.structs.replace(receipt, foreign=f"{FOREIGN}. {AGREE}", **none)

@@ -7,6 +7,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -17,6 +18,7 @@ from bridle.engine.drive.driver import LIMIT, UNUSABLE, DriveOptions, Driver, Dr
 from bridle.engine.drive.driver_lock import find_driver
 from bridle.engine.drive.effects_in_progress import EffectsInProgress
 from bridle.engine.drive.wait_for_driver import driver_ended_at
+from bridle.engine.entries import refused_commands
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.engine.iterate.iteration_report import COMPLETED
 from bridle.errors import DiskError, GitError, UsageError
@@ -206,7 +208,7 @@ async def drive_loop_run(
         hooks=hooks,
         say=say,
         watch=watch,
-        sandbox=sandbox,
+        sandbox=None if sandbox is None else replace(sandbox, on_refused=partial(refused_commands.record, run)),
     )
     context = await with_direnv(context)
     for folder in inputs.workspaces:

@@ -20,7 +20,10 @@ STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:bridle:receipt:v1"
 
 # The receipt's commands and states of the moment, which prove nothing.
-_OMITTED = ("resume", "undo", "merge", "review", "worktree", "waiting", "at_work", "stopped", "put_aside", "tasks")
+_OMITTED = (
+    *("resume", "undo", "merge", "review", "worktree", "waiting", "at_work", "stopped", "put_aside", "tasks"),
+    "isolation_scope",
+)
 
 
 def build_statement(

@@ -128,7 +128,7 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
 
     omitted_if_empty: ClassVar[frozenset[str]] = frozenset(
         {"worktree", "found", "stopped", "waiting", "at_work", "review", "put_aside", "journal"}
-        | {"user_commits", "has_user_changes", "refused", "isolation", "foreign"}
+        | {"user_commits", "has_user_changes", "refused", "isolation", "isolation_scope", "foreign"}
     )
 
     run: str = ""
@@ -151,6 +151,8 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     limits: Limits = Limits()
     isolation: str = ""
     """The sandbox of all agents and checks, or `none` and why; empty before the first of them has ended."""
+    isolation_scope: str = ""
+    """What that sandbox hides and leaves open; only in what is shown, not in the journal."""
     resume: str = ""
     """The command that continues the run."""
     worktree: str | None = None

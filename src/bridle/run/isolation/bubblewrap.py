@@ -17,7 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from bridle.ground import git_folder
-from bridle.run.isolation import git_view, home_view
+from bridle.run.isolation import git_view, home_view, refusals
 from bridle.run.isolation.description import Isolation, StateFolder
 from bridle.run.isolation.git_view import GitView
 from bridle.run.isolation.program_view import PRIVATE_FOLDERS
@@ -108,6 +108,7 @@ def options(isolation: Isolation, *, is_root: bool, cwd: Path, views: tuple[GitV
         *_work(isolation, views),
         *_paths("--ro-bind", isolation.read_only),
         *_paths("--bind", isolation.results),
+        *_refusals(isolation),
     ]
     mounts += _new_folders(isolation)
     mounts += _hidden(isolation.private, mounts, mode="700")
@@ -210,6 +211,13 @@ def _new_folders(isolation: Isolation) -> Iterator[_Mount]:
     for path in isolation.private:
         if not os.path.lexists(path):
             yield _Mount(path, ("--perms", "700", "--tmpfs", str(path)))
+
+
+def _refusals(isolation: Isolation) -> Iterator[_Mount]:
+    """Show the file for refused commands in the private folder for temporary files."""
+    place = refusals.FOLDER / refusals.FILE_NAME
+    if isolation.refusals is not None and place.parent.is_dir() and not place.parent.is_symlink():
+        yield _Mount(place, ("--bind", str(isolation.refusals), str(place)))
 
 
 def _hidden(paths: tuple[Path, ...], mounts: list[_Mount], *, mode: str) -> list[_Mount]:

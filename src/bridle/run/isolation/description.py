@@ -80,6 +80,8 @@ class Isolation(Struct, frozen=True):
     writable: tuple[Path, ...] = ()
     results: tuple[Path, ...] = ()
     """Writable too, though below what is read-only: where a command writes its result."""
+    refusals: Path | None = None
+    """The file for commands that Bridle refuses inside."""
     hidden: tuple[Path, ...] = ()
     """They cannot be read or listed."""
     private: tuple[Path, ...] = ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct, field
 
 AUTO = "auto"
@@ -42,6 +44,8 @@ class ChosenSandbox(Struct, frozen=True):
     rules: SandboxRules = field(default_factory=SandboxRules)
     variables: frozenset[str] = frozenset()
     """Variables that the working copy itself defines, through direnv: agents and checks get them."""
+    on_refused: Callable[[list[str]], object] | None = None
+    """Called with the commands of Bridle that were refused inside, when the program has ended."""
 
     @property
     def is_on(self) -> bool:

@@ -11,12 +11,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bridle.errors import ProcessError
+from bridle.ground import disk
 from bridle.ground.children.spawn import Sandbox, SpawnFailure
-from bridle.run.isolation import bubblewrap, git_view, seatbelt
+from bridle.run.isolation import bubblewrap, git_view, refusals, seatbelt
 from bridle.run.isolation.description import Isolation, describe
 from bridle.run.isolation.passed_variables import passed_variables
+from bridle.run.isolation.refusals import OnRefused
 from bridle.run.isolation.sandbox_rules import SEATBELT, ChosenSandbox
 from bridle.run.isolation.system_calls import without_keyrings
 
@@ -96,27 +99,47 @@ def enter_sandbox(
         with tempfile.TemporaryDirectory(prefix="bridle-") as temporary:
             command = seatbelt.command(isolation, temporary=Path(temporary))
             caches = seatbelt.cache_variables(isolation)
-            yield Sandboxed((*command, *argv), {**environment, **caches, "TMPDIR": temporary})
+            with _refusals(Path(temporary), chosen.on_refused):
+                yield Sandboxed((*command, *argv), {**environment, **caches, "TMPDIR": temporary})
         return
-    with open_sandbox(chosen.program, isolation, cwd=Path(os.path.realpath(cwd))) as sandbox:
+    folder = Path(os.path.realpath(cwd))
+    with open_sandbox(chosen.program, isolation, cwd=folder, on_refused=chosen.on_refused) as sandbox:
         yield Sandboxed(argv, environment, sandbox)
 
 
 @contextlib.contextmanager
-def open_sandbox(program: str, isolation: Isolation, *, cwd: Path) -> Iterator[Sandbox]:
+def open_sandbox(
+    program: str, isolation: Isolation, *, cwd: Path, on_refused: OnRefused | None = None
+) -> Iterator[Sandbox]:
     """Open a sandbox of bubblewrap for one program; call `check_started` when it has ended."""
     status = os.memfd_create("sandbox status")
     try:
         with tempfile.TemporaryDirectory(prefix="bridle-", ignore_cleanup_errors=True) as private:
             views = bubblewrap.git_views(isolation, Path(private))
-            options = bubblewrap.options(isolation, is_root=os.geteuid() == 0, cwd=cwd, views=views)
-            try:
-                yield Sandbox(program, tuple(options), status, without_keyrings())
-            finally:
-                for view in views:
-                    git_view.copy_back(view)
+            with _refusals(Path(private), on_refused) as file:
+                isolation = replace(isolation, refusals=file)
+                options = bubblewrap.options(isolation, is_root=os.geteuid() == 0, cwd=cwd, views=views)
+                try:
+                    yield Sandbox(program, tuple(options), status, without_keyrings())
+                finally:
+                    for view in views:
+                        git_view.copy_back(view)
     finally:
         os.close(status)
+
+
+@contextlib.contextmanager
+def _refusals(folder: Path, on_refused: OnRefused | None) -> Iterator[Path | None]:
+    """Make the file for refused commands in a folder, and report them at the end; no file if nothing wants them."""
+    if on_refused is None:
+        yield None
+        return
+    file = folder / refusals.FILE_NAME
+    os.close(disk.create_exclusive(file))
+    try:
+        yield file
+    finally:
+        refusals.report(file, on_refused)
 
 
 def check_started(sandbox: Sandbox, exit_code: int | None, stderr: bytes) -> None:

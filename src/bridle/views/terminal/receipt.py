@@ -172,6 +172,8 @@ def _figures(receipt: Receipt) -> Iterator[Line]:
     if receipt.isolation:
         style = "state.denied" if receipt.isolation.startswith(WITHOUT_SANDBOX) else "dim"
         yield styled_line(f"  isolation: {receipt.isolation}", style)
+    if receipt.isolation_scope:
+        yield styled_line(f"  it {receipt.isolation_scope}", "dim")
     for line in receipt.found:
         yield styled_line(f"  found: {escape_unprintable(line)}", "dim")
     for line in receipt.refused:

@@ -44,6 +44,8 @@ def test_everything_there_is_ready(tmp_path: Path) -> None:
     assert (code, document["ready"]) == (0, True)
     assert states(document)["claude"] == "ok"
     words = {part["name"]: part["message"] for part in document["parts"]}
+    assert ", which hides keys, logins, " in words["sandbox"]
+    assert "; leaves open the network of agents, " in words["sandbox"]
     assert words["claude"] == f"claude 2.1.197 ({tools}/claude, from PATH)"
     assert "2.40.1" in words["git"]
     assert words["bridle-agent"].startswith("bridle-agent ")

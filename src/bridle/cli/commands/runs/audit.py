@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -40,6 +41,7 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
             "chain": None if report.chain is None else _chain_document(report.chain),
             "wrong": [{"file": finding.file, "fault": finding.fault} for finding in report.wrong],
             "leftovers": [{"file": finding.file, "what": finding.fault} for finding in report.leftovers],
+            "notCovered": report.not_covered,
             "refused": report.refused,
         }
         print_document(document)
@@ -53,7 +55,7 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
     verdict = "has no problems" if report.is_good else f"has {format_count(len(report.wrong), 'problem')}"
     counts = ((report.entries, "entry"), (report.effects, "effect"), (report.files, "file"))
     read = ", ".join(format_count(*count) for count in counts)
-    show(f"{folder.name} {verdict}: {read} read; {_describe_chain(report.chain)}")
+    show(f"{folder.name} {verdict}: {read} read; {_describe_chain(report.chain)}{_shortened(report.not_covered)}")
     return SUCCESS if report.is_good else FAILED
 
 
@@ -107,6 +109,13 @@ def _compare_commits(folder: Path, report: Report) -> int:
 def _place(folder: Path, finding: Finding) -> str:
     """Return the path of a file, or the name of a commit."""
     return finding.file if finding.file.startswith("commit") else os.path.normpath(folder / finding.file)
+
+
+def _shortened(files: list[str]) -> str:
+    """Return the names of files that no digest covers; those in a folder as one."""
+    counts = Counter(file.partition("/")[0] + ("/" if "/" in file else "") for file in files)
+    names = ", ".join(f"{name} ({count})" if name.endswith("/") else name for name, count in counts.items())
+    return f"; not covered by digests: {names}" if names else ""
 
 
 def _chain_document(chain: ChainReport) -> dict[str, object]:
