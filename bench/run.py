@@ -23,6 +23,7 @@ BENCHES = (
     "journal_layer",
     "loop_layer",
     "tree_layer",
+    "status_layer",
     "hosts_layer",
     "views_layer",
 )
