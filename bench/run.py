@@ -24,6 +24,7 @@ BENCHES = (
     "journal_layer",
     "loop_layer",
     "tree_layer",
+    "status_layer",
     "hosts_layer",
     "views_layer",
 )

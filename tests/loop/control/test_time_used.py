@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace as replace_field
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -19,7 +18,7 @@ def test_money_that_results_have_recorded_does_not_stop_the_check_that_follows(t
     run = RunOnEngine(tmp_path, "# One\n\n## One\nCheck: `false`\n")
     assert run.arguments_of(effects.CHECK)
     receipt = Receipt()
-    receipt = replace(receipt, known_cost_usd=5.0, limits=replace_field(receipt.limits, max_cost_usd=5.0))
+    receipt = replace(receipt, known_cost_usd=5.0, limits=replace(receipt.limits, max_cost_usd=5.0))
     assert limit_reached(receipt, InterruptedWork(), run.store) is None
     spent = InterruptedWork({"E": InterruptedEffect("One", Usage(cost_usd=1.0))})
     assert "5.0000 of 5 USD are spent" in (limit_reached(receipt, spent, run.store) or "")

@@ -140,7 +140,7 @@ def replay_receipt(store: FileStore, state: State | None = None) -> Receipt:
     from bridle.engine.replay.answers import Run
     from bridle.engine.replay.replay import Replay
 
-    inputs, state = read_inputs(store), state or store.state()
+    inputs, state = read_inputs(store), store.state() if state is None else state
     run = Run(inputs.run, PROCESS_ID, "", store.inputs(state.created))
     # The clock stops where the journal ends.
     now = clock.now() if state.last is None else datetime.fromisoformat(state.last.recorded_at)
