@@ -49,23 +49,30 @@ MIXED = {
     "in a repository without a commit": NESTED,
     "in a repository with a commit": COMMITTED,
     "of the user": "path = 'mine.cfg'",
+    "hidden by a mark": "path = 'old.cfg'",
     "removed from git": "import subprocess; path = 'old.cfg'; open('.gitignore', 'a').write('old.cfg'); "
     "subprocess.run(['git', 'rm', '-q', '--cached', path])",
 }
 
 
+COMMITTED_FIRST = ("removed from git", "hidden by a mark")
+
+
 @pytest.mark.parametrize("where", MIXED)
 def test_a_check_that_needs_both_the_commit_and_another_file_is_not_enough(tmp_path: Path, where: str) -> None:
     agent = f"open('tracked', 'w').write('good'); {MIXED[where]}; open(path, 'w').write('good')"
-    path = {"ignored": "tool.cfg", "of the user": "mine.cfg", "removed from git": "old.cfg"}.get(where)
+    path = {"ignored": "tool.cfg", "of the user": "mine.cfg", **dict.fromkeys(COMMITTED_FIRST, "old.cfg")}.get(where)
     path = path or ("sub/tool.cfg" if "repository" in where else "conf/tool.cfg")
     here = make_project(
         tmp_path,
         PLAN,
         agent,
         **{"test.sh": BOTH.replace("tool.cfg", path), "tracked": "bad", ".gitignore": "tool.cfg\nconf/\n"},
-        **({"old.cfg": "bad"} if where == "removed from git" else {}),
+        **({"old.cfg": "bad"} if where in COMMITTED_FIRST else {}),
     )
+    if where == "hidden by a mark":
+        here.git("update-index", "--skip-worktree", path)
+        (here.folder / path).write_text("local")
     if where == "of the user":
         (here.folder / path).write_text("bad")
     document = run_plan(here, 1, "--tries", "1")

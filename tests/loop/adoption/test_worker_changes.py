@@ -180,6 +180,24 @@ def test_work_of_the_user_beside_an_interrupted_agent_is_the_users(tmp_path: Pat
     assert_replays(here)
 
 
+def test_a_new_file_of_the_user_beside_an_interrupted_check_stays(tmp_path: Path) -> None:
+    began = tmp_path / "beside/began"
+    hangs = f"grep -q right $1 || exit 1\ntest $1 = one || test -e {began} || {{ : > {began}; sleep 600; }}\n"
+    agent = "open(task.lower(), 'w').write('right\\n')"
+    here = make_project(tmp_path, PLAN, agent, **FILES | {"test.sh": hangs})
+    with in_background(here, "run", "PLAN.md", "--json", "--parallel", "2") as child:
+        wait_until(began.exists)
+        child.send_signal(signal.SIGKILL)
+        child.wait(LIMIT_SECONDS)
+    wait_until(lambda: FileLock.holder_of(run_folder(here) / LOCK_FILE) is None)
+    (unfinished,) = [copy for copy in copies(here) if (copy.folder / "two").exists()]
+    mine = commit(unfinished, "mine", "user\n")
+    (unfinished.folder / "notes").write_text("user\n")
+    document = receipt_of(here.bridle("resume", "--json"), 0)
+    assert mine in here.git("rev-list", document["branch"]).split()
+    assert (unfinished.folder / "notes").read_text() == "user\n"
+
+
 def test_an_unfinished_merge_of_the_user_in_a_workers_copy_is_refused_by_name(tmp_path: Path) -> None:
     here, _, idle, _ = paused(tmp_path)
     start = idle.git("rev-parse", "HEAD")

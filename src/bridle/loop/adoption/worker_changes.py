@@ -285,7 +285,7 @@ async def _carry(each: FoundCopy, store: Store, moved: MovedCopy | None) -> list
             index_tree = await git.tree_of(head) if head is not None else old.index_tree
             await snapshot.write(git, name, tree=tree, index_tree=index_tree, head=head, why="with changes of the user")
     tree = moved.tree if moved is not None else each.now.tree
-    paths = await snapshot.changes(git, each.before, tree) if each.before != tree else []
+    paths = [*(await snapshot.changes(git, each.before, tree) if each.before != tree else ()), *each.added]
     await fixed_tree.carry_changes(context, paths, head=moved.head if moved is not None else None)
     return paths
 

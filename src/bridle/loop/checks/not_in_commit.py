@@ -82,9 +82,14 @@ def _changed_at(path: Path) -> float:
 
 
 async def _left(context: RunContext, tree: CheckedTree, names: Sequence[str]) -> list[str]:
-    """Return the names without those that a later iteration has made part of the work."""
+    """Return the names without those that a later iteration has made part of the work.
+
+    Files that the user hides from git by a mark stay: the work has them as they were committed.
+    """
+    start = baseline.find(context)
     paths = [name.rstrip("/") for name in names]
     listed = await context.git.names("ls-tree", "-z", "--full-tree", tree.work, "--", *paths) if paths else []
     entries = [line.partition("\t") for line in listed]
     committed = {path for facts, _, path in entries if facts.split()[1] != "commit"}  # else a nested repository
+    committed -= {*(start.local if start is not None else ())}
     return [name for name in names if name.rstrip("/") not in committed]

@@ -74,13 +74,13 @@ async def _find_needed(args: CheckArgs, context: RunContext, tree: CheckedTree) 
 
 
 async def _earlier_content(args: CheckArgs, context: RunContext) -> dict[str, bytes]:
-    """Return the user's untracked files among them, with their content before the task's first iteration."""
+    """Return the user's own files among them, with their content before the task's first iteration."""
     first = await snapshot.find(context.git, args.snapshot) if args.outside and args.snapshot else None
     start = baseline.find(context)
     if first is None or start is None:
         return {}
     contents = {}
-    for name in (name for name in args.outside if name in start.untracked):
+    for name in (name for name in args.outside if name in start.untracked or name in start.local):
         code, text = await context.git.run("cat-file", "blob", f"{first.commit}:{name}", accepts=(0, 128))
         if code == 0:
             contents[name] = text.encode("utf-8", "surrogateescape")
