@@ -63,8 +63,18 @@ async def find_new(context: RunContext, listed: Iterable[str]) -> list[str]:
     mine = [name for name in names if name not in by_agents and not _is_output(name)]
     agents = [name for name in names if name in by_agents and not is_installed(context.folder / name)]
     found = [*_files(context.folder, mine, _is_output), *_files(context.folder, agents, is_made_by_tool)]
-    own = output_files(context.folder)
-    return [name for name in found if name not in own and _is_new(context, known, name)]
+    own, runs = output_files(context.folder), _folder_of_runs(context)
+    return [name for name in found if name not in own and not _overlap(name, runs) and _is_new(context, known, name)]
+
+
+def _folder_of_runs(context: RunContext) -> str:
+    """Return the folder of runs as a path in the working copy, or out of it: the driver itself writes to it."""
+    return f"{os.path.relpath(os.path.realpath(context.run_folder.parent), os.path.realpath(context.folder))}/"
+
+
+def _overlap(name: str, folder: str) -> bool:
+    """Return whether a file or folder is in this folder, or contains it."""
+    return name.startswith(folder) or (name.endswith("/") and folder.startswith(name))
 
 
 def _is_output(name: str) -> bool:
