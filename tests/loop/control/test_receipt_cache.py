@@ -84,11 +84,21 @@ def forged(data: bytes) -> dict[str, Any]:
         with_fields(sequence=1),
         with_fields(wording=1),
         with_fields(version="0.0.1"),
+        with_fields(fields=["run"]),
         with_fields(receipt=None),
         lambda data: data[: len(data) // 2],
         lambda _data: b"",
     ],
-    ids=["another head", "another entry", "another wording", "another version", "no receipt", "torn", "empty"],
+    ids=[
+        "another head",
+        "another entry",
+        "another wording",
+        "another version",
+        "other fields",
+        "no receipt",
+        "torn",
+        "empty",
+    ],
 )
 def test_a_file_of_another_journal_or_version_does_not_count(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
     run = RunOnEngine(tmp_path, PLAN)

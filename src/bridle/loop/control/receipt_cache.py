@@ -17,7 +17,7 @@ from bridle.ground import disk
 from bridle.journal.format.state import State
 from bridle.journal.stores.chain_file import head_at
 from bridle.journal.stores.file_store import FileStore
-from bridle.loop.process.receipt import Receipt
+from bridle.loop.process.receipt import Receipt, TaskReceipt
 from bridle.loop.run_inputs import WORDING
 
 FOLDER = "receipts"
@@ -34,6 +34,8 @@ class CachedReceipt(msgspec.Struct, frozen=True, kw_only=True):
     """The digest of the chain at it, which covers all entries."""
     wording: int = WORDING
     version: str = __version__
+    fields: tuple[str, ...] = (*Receipt.__struct_fields__, *TaskReceipt.__struct_fields__)
+    """What a receipt consists of: a version that is being developed has the number of the one before it."""
     receipt: Receipt
 
 
