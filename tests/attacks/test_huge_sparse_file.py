@@ -39,6 +39,15 @@ def test_git_does_not_hash_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert not list((here.folder / ".git").rglob("*.lock"))
 
 
+def test_a_file_is_huge_by_its_size_or_by_its_holes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "small").write_bytes(b"x" * 4096)
+    (tmp_path / "holes").write_bytes(b"")
+    os.truncate(tmp_path / "holes", 2 * add_files.SPARSE_BYTES)
+    assert add_files.find_huge_files(tmp_path) == ["holes"]
+    monkeypatch.setattr(add_files, "HUGE_BYTES", 4095)
+    assert sorted(add_files.find_huge_files(tmp_path)) == ["holes", "small"]
+
+
 def test_a_stopped_driver_ends_git_at_once(tmp_path: Path) -> None:
     here = make_repository(tmp_path / "r", {"a": "1\n"})
     here.write({"big.bin": ""})
