@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from pathlib import Path
 
 from bridle.loop.checks import ignored_files
@@ -27,9 +26,9 @@ build/stamp: v
 """
 
 
-def start(folder: Path) -> Repository:
-    files: dict[str, str | bytes] = {"Makefile": MAKEFILE, "v": "no\n", ".gitignore": "build/\n"}
-    here = make_repository(folder, files, checks=("make test",))
+def start(folder: Path, *, ignored: str = "build/\n", before: dict[str, str | bytes] | None = None) -> Repository:
+    files: dict[str, str | bytes] = {"Makefile": MAKEFILE, "v": "no\n", ".gitignore": ignored}
+    here = make_repository(folder, files, checks=("make test",), untracked=before)
     here.start()
     ignored_files.record(here.context, asyncio.run(ignored_files.list_ignored(here.context)))
     return here
@@ -37,12 +36,31 @@ def start(folder: Path) -> Repository:
 
 def test_a_stamp_that_an_agent_makes_does_not_pass(tmp_path: Path) -> None:
     here = start(tmp_path / "r")
+    os.utime(here.folder / "v", (0, 0))
     here.write({"build/stamp": ""})
-    os.utime(here.folder / "build/stamp", (time.time() + 3600,) * 2)
+    os.utime(here.folder / "build/stamp", (1000, 1000))  # newer than the source, and older than the run
     here.protect()
     result = here.check("make test")
     assert result["passed"], "the attack works on make"
     assert result["outside"] == ["build/stamp: make does not run its recipe while it is up to date"]
+
+
+def test_a_stamp_that_a_rule_names_does_not_pass_either(tmp_path: Path) -> None:
+    here = start(tmp_path / "r", ignored="build/stamp\n")
+    here.write({"build/stamp": ""})
+    assert here.check("make test")["outside"]
+
+
+def test_what_the_user_had_before_and_what_the_commit_contains_stay(tmp_path: Path) -> None:
+    here = start(tmp_path / "r", before={"build/stamp": ""})
+    os.utime(here.folder / "v", (0, 0))
+    result = here.check("make test")
+    assert result["passed"]
+    assert "outside" not in result, "the stamp of the user"
+    here = start(tmp_path / "other", ignored="x\n")
+    here.write({"build/stamp": ""})
+    os.utime(here.folder / "v", (0, 0))
+    assert "outside" not in here.check("make test"), "a stamp that the commit contains"
 
 
 def test_one_that_the_work_has_earned_passes(tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.workspace import add_files
-from bridle.workspace import git as git_module
+from bridle.workspace import add_files, git_command
 from tests.loop.fixtures.repositories import make_repository
 
 # A limit that only a git that hashes such a file reaches.
@@ -25,7 +24,7 @@ LIMIT_SECONDS = 100.0
 
 def test_git_does_not_hash_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(add_files, "PATIENCE_SECONDS", 0.2)
-    monkeypatch.setattr(git_module, "LIMIT_SECONDS", LIMIT_SECONDS)
+    monkeypatch.setattr(git_command, "LIMIT_SECONDS", LIMIT_SECONDS)
     here = make_repository(tmp_path / "r", {"a": "1\n"}, checks=("test -s big.bin && grep -q 2 a",))
     here.start()
     here.write({"a": "2\n", "big.bin": ""})
@@ -38,6 +37,15 @@ def test_git_does_not_hash_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert result["outside"] == ["big.bin"]
     assert here.git("ls-tree", "--name-only", result["tree"]).split() == ["a"]
     assert not list((here.folder / ".git").rglob("*.lock"))
+
+
+def test_a_file_is_huge_by_its_size_or_by_its_holes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "small").write_bytes(b"x" * 4096)
+    (tmp_path / "holes").write_bytes(b"")
+    os.truncate(tmp_path / "holes", 2 * add_files.SPARSE_BYTES)
+    assert add_files.find_huge_files(tmp_path) == ["holes"]
+    monkeypatch.setattr(add_files, "HUGE_BYTES", 4095)
+    assert sorted(add_files.find_huge_files(tmp_path)) == ["holes", "small"]
 
 
 def test_a_stopped_driver_ends_git_at_once(tmp_path: Path) -> None:

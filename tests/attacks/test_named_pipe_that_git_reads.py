@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.workspace import git as git_module
-from bridle.workspace import special_files
+from bridle.workspace import git_command, special_files
 from tests.loop.fixtures.repositories import make_repository
 
 IN_GIT = (
@@ -33,8 +32,8 @@ LIMIT_SECONDS = 100.0
 
 
 def test_the_iteration_goes_on_and_names_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(git_module, "PATIENCE_SECONDS", 0.2)
-    monkeypatch.setattr(git_module, "LIMIT_SECONDS", LIMIT_SECONDS)
+    monkeypatch.setattr(git_command, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(git_command, "LIMIT_SECONDS", LIMIT_SECONDS)
     here = make_repository(tmp_path / "r", {"a": "", "sub/b": "", ".gitignore": "x\n"}, checks=("true",))
     here.start()
     (here.folder / ".gitignore").unlink()

@@ -60,6 +60,18 @@ def test_it_is_followed_from_every_way_to_start_it(command: str) -> None:
     assert found.files.keys() - {"tools/run.js"} == RUN
 
 
+def test_a_script_is_known_by_its_first_line_and_inline_code_is_none() -> None:
+    files = {"bin/run": "#!/usr/bin/env bash\n./deep\npython3 -c 'print()' read.py\n", "deep": "", "read.py": ""}
+    found = find_definitions(["bin/run"], RepositoryFiles(list(files), files.__contains__, files.get))
+    assert found.files.keys() == {"bin/run", "deep"}
+
+
+def test_no_more_than_64_scripts_are_read() -> None:
+    files = {f"s{n}.sh": "" for n in range(100)} | {"all.sh": "".join(f"./s{n}.sh\n" for n in range(100))}
+    found = find_definitions(["./all.sh"], RepositoryFiles(list(files), files.__contains__, files.get))
+    assert len(found.files) == 64
+
+
 def test_scripts_that_run_each_other_end() -> None:
     files = {f"s{n}.sh": f"./s{n + 1}.sh\n./s0.sh\n" for n in range(100)}
     found = find_definitions(["./s0.sh"], RepositoryFiles(list(files), files.__contains__, files.get))
