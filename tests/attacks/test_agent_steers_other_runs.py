@@ -4,7 +4,7 @@ It may steer only runs that it has begun itself: in a repository and with a BRID
 A link, a worktree, a copy of a run, another setting of the working copy or the token of an outer agent do not help, and
 nothing is signed with the user's key. So Bridle's own tests can be a check of a run.
 
-With the sandbox: the same; the folders of other runs are also read-only or hidden.
+With the sandbox: the same; there, other runs are read-only or hidden too.
 Without: refused.
 Reported: to the agent; without the sandbox also in the journal of the run.
 """
