@@ -106,5 +106,17 @@ def test_the_locks_of_a_worktree_are_its_own_and_the_common_ones(repository: Pat
     assert clear(worktree) == ["HEAD.lock", "config.lock"]
 
 
+def test_a_git_in_another_worktree_keeps_only_the_common_locks(repository: Path, tmp_path: Path) -> None:
+    worktree = tmp_path.resolve() / "beside"
+    git(repository, "worktree", "add", "-q", "--detach", str(worktree))
+    own, common = (lock(repository / ".git" / name) for name in ("worktrees/beside/index.lock", "packed-refs.lock"))
+    with running_git(worktree):
+        assert clear(worktree) == []
+    with running_git(repository):
+        assert clear(worktree) == ["index.lock"]
+    assert not own.exists()
+    assert common.exists()
+
+
 def test_outside_of_a_repository_there_are_no_locks(tmp_path: Path) -> None:
     assert clear(tmp_path) == []

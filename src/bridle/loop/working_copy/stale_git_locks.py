@@ -33,8 +33,12 @@ async def clear(folder: Path, *, among_snapshots: bool = False) -> list[str]:
         stale := {path for path, seen in locks.items() if file_identity(path) == seen}
     ) and clock.monotonic() < deadline:
         await asyncio.sleep(POLL_SECONDS)
-    if not stale or await asyncio.to_thread(_is_git_running, folder):
-        return []
+    if bool(stale) and await asyncio.to_thread(_is_git_running, folder, find_common_folder(folder)):
+        own, common = git_folder(folder), find_common_folder(folder)
+        # A git in another worktree locks no file in the folder of this one.
+        stale = {path for path in stale if own is not None and path.parent == Path(own) and Path(own) != common}
+        if bool(stale) and await asyncio.to_thread(_is_git_running, folder, None):
+            return []
     for path in stale:
         path.unlink(missing_ok=True)
     return sorted(path.name for path in stale)
@@ -55,9 +59,9 @@ def _ref_locks(top: Path, skipped: str) -> Iterator[Path]:
         yield from (Path(root, name) for name in names if name.endswith(".lock"))
 
 
-def _is_git_running(folder: Path) -> bool:
-    """Return whether a git process runs in that repository, in any of its worktrees, or may do so."""
-    top, common = os.path.realpath(folder), find_common_folder(folder)
+def _is_git_running(folder: Path, common: Path | None) -> bool:
+    """Return whether a git process runs in that folder, or in any worktree of its repository, or may do so."""
+    top = os.path.realpath(folder)
     for entry in census.take().values():
         if entry.is_alive and entry.name == "git":
             try:
