@@ -47,13 +47,13 @@ def test_it_posts_no_result_and_raises_no_limit(run: AttackedRun, attack: str, c
 
     With the sandbox: refused; nothing changes.
     Without: the same.
-    Reported: to the agent; without the sandbox also in the receipt and by the audit, under `refused`.
+    Reported: to the agent, in the receipt and by the audit, under `refused`.
     """
     assert code_of(run, attack) == code
     assert f"bridle {command} steers a run" in run.outputs[attack]
     assert run.receipt["limits"]["max_cost_usd"] == 20
     refused = f"an agent or a check called bridle {command}, which was refused"
-    assert (refused in run.receipt.get("refused", ())) == (not run.is_sandboxed)
+    assert refused in run.receipt["refused"]
     assert run.task["verdict"] == "done"
     assert [check["command"] for check in run.task["checks"]] == ["test -f one"]
 
@@ -63,7 +63,7 @@ def test_it_trusts_nothing(run: AttackedRun) -> None:
 
     With the sandbox: refused.
     Without: refused; the processes above it are looked at.
-    Reported: to the agent; without the sandbox also in the receipt and by the audit, under `refused`.
+    Reported: to the agent, in the receipt and by the audit, under `refused`.
     """
     assert code_of(run, "trust") == 2
     assert not (run.here.home / ".bridle/trust.json").exists()
