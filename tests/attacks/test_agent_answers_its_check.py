@@ -55,7 +55,7 @@ def test_only_the_driver_resolves_effects_of_the_loop(tmp_path: Path, sandbox: s
     if sandbox != OFF:
         assert beside.read_text().startswith("1 ")
         assert "Read-only file system" in beside.read_text()
-        assert "refused" not in receipt
+        assert receipt["refused"] == ["an agent or a check called bridle task:post, which was refused"]
         return
     assert beside.read_text() == "1"
     assert "did not write that result of bridle.work" in done.stderr

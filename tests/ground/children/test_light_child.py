@@ -62,16 +62,20 @@ def test_what_holds_the_output_does_not_hold_the_command_and_is_not_broken() -> 
         chunks: list[bytes] = []
         token = new_token()
         ours, theirs = os.pipe()
+        go, start = os.pipe()
         # The child prints far more than a pipe can hold, after its command is over, and then says that it could.
-        code = f"import os,sys,time; time.sleep(0.2); os.write(1, b'x' * 1000000); os.write({theirs}, b'done')"
-        one = begin(f'{sys.executable} -c "{code}" & echo begun', chunks, token=token, keep=(theirs,))
+        code = f"import os; os.read({go}, 1); os.write(1, b'x' * 1000000); os.write({theirs}, b'done')"
+        one = begin(f'{sys.executable} -c "{code}" & echo begun', chunks, token=token, keep=(theirs, go))
         os.close(theirs)
+        os.close(go)
         assert await one.wait(HANG_SECONDS) == 0
         await one.drain(limit_seconds=0.05)
         assert not one.release()
         assert b"".join(chunks) == b"begun\n"
+        os.write(start, b"x")
         assert await asyncio.to_thread(os.read, ours, 10) == b"done"
         os.close(ours)
+        os.close(start)
         assert b"".join(chunks) == b"begun\n"
         while not one.is_over:
             await asyncio.sleep(0.01)
