@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
+import pytest
+
+from bridle.engine.drive import command_performer
 from bridle.engine.drive.agent_request import AgentDefaults
 from bridle.run.isolation.choose_sandbox import choose_sandbox
 from bridle.run.isolation.sandbox_rules import BWRAP, SandboxRules
 from tests.engine.fixtures.driven_runs import DrivenRun, new_driven_run
+
+if TYPE_CHECKING:
+    from bridle.engine.drive.performer import Job
 
 PROCESS = """
 async def process(inputs, ctx):
@@ -66,3 +73,28 @@ def test_what_the_user_allows_is_allowed(tmp_path: Path) -> None:
     driven = run_in_sandbox(tmp_path, [task], writable=(str(more),), environment=("MY_DATA",))
     assert driven.output()[0]["success"], json.dumps(driven.output())
     assert (more / "made").exists()
+
+
+@dataclass
+class EffectFolder:
+    """The part of a job that knows its folder."""
+
+    place: Path
+
+    def folder(self) -> Path:
+        return self.place
+
+
+@pytest.mark.parametrize("name", ["out.json", "made/out.json"])
+def test_a_link_that_the_command_made_is_no_result(tmp_path: Path, name: str) -> None:
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret/out.json").write_text('{"key": 1}')
+    job = cast("Job", EffectFolder(tmp_path / "effect"))
+    job.folder().mkdir()
+    target = tmp_path / "secret" / ("out.json" if "/" not in name else "")
+    (job.folder() / Path(name).parts[0]).symlink_to(target)
+    assert not command_performer._is_file(job.folder() / name, job)
+    (job.folder() / Path(name).parts[0]).unlink()
+    (job.folder() / name).parent.mkdir(exist_ok=True)
+    (job.folder() / name).write_text("{}")
+    assert command_performer._is_file(job.folder() / name, job)

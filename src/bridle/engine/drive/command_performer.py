@@ -207,11 +207,19 @@ def _writable_results(job: Job, command: Command) -> tuple[Path, ...]:
     return (path,)
 
 
+def _is_file(path: Path, job: Job) -> bool:
+    """Return whether a file is at a path, without a link in the effect's folder, where the command can make links."""
+    for folder in (job.folder(), job.folder().resolve()):
+        if path.is_relative_to(folder) and path.resolve() != folder.resolve() / path.relative_to(folder):
+            return False
+    return path.is_file()
+
+
 def _result(job: Job, command: Command, stdout: Path) -> dict[str, Any]:
     """Return the JSON that the command wrote to the file of the task, else to standard output; empty without any."""
     path = command.output_path
-    if path is None or not path.exists() or path.stat().st_size == 0:
-        if job.effect.kind == SHELL:
+    if path is None or not _is_file(path, job) or path.stat().st_size == 0:
+        if job.effect.kind == SHELL or not _is_file(stdout, job):
             return {}
         path = stdout
     try:

@@ -29,6 +29,8 @@ UNDONE = "undone/"
 _TRAILER = "Bridle-Run"
 _CONFIG_BYTES = 1024 * 1024
 _SNAPSHOTS = "refs/bridle/snapshots/"
+# Git would start another git in each submodule, which runs programs that the configuration there names.
+_INSIDE_SUBMODULES = "--ignore-submodules=dirty"
 # More would make a command that is too long to copy.
 _STAGED_LIMIT = 20
 
@@ -78,7 +80,7 @@ def _unfinished_work(branch: str, run: Path, repository: Path, environment: Mapp
         git = inert_blocking_git(repository, environment)
         if git.branch() != branch:
             return []
-        lines = git.names("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
+        lines = git.names("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", _INSIDE_SUBMODULES)
     except (Error, OSError):
         return []
     users = untracked_in(run)
@@ -92,7 +94,7 @@ def _stage_again(branch: str, start: str, repository: Path, environment: Mapping
         if git.branch() != branch:
             return ""
         fields = git.names("diff-index", "--cached", "--no-renames", "--no-abbrev", "-z", "HEAD")
-        intended = git.names("diff-files", "--name-only", "--diff-filter=A", "-z")
+        intended = git.names("diff-files", "--name-only", "--diff-filter=A", "-z", _INSIDE_SUBMODULES)
         changed = {*git.names("diff", "--name-only", "--no-renames", "-z", start, branch)}
     except (Error, OSError):
         return ""

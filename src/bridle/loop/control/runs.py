@@ -123,7 +123,9 @@ async def check_start(
     base = await git.head()
     if base is None:
         raise UsageError(f"{top} has no commit yet", remedy="Make one first: git add -A && git commit -m start")
-    changed = await git.names("status", "--porcelain", "-z", "--untracked-files=no", "--no-renames")
+    # A dry run starts no git in submodules, which runs programs that the configuration there names.
+    ignored = ("--ignore-submodules=dirty",) if is_dry else ()
+    changed = await git.names("status", "--porcelain", "-z", "--untracked-files=no", "--no-renames", *ignored)
     if unmerged := [name[3:] for name in changed if name[:2] in _UNMERGED]:
         raise git_leftovers.conflict_refusal(unmerged, top, " first.")
     if changed and not settings.allow_dirty:

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bridle.ground import git_folder
+from bridle.errors import DiskError
+from bridle.ground import disk, git_folder
 from bridle.run.isolation import git_view, home_view, refusals
 from bridle.run.isolation.description import Isolation, StateFolder
 from bridle.run.isolation.git_view import GitView
@@ -25,6 +26,9 @@ from bridle.run.isolation.system_calls import without_keyrings
 
 # The probe takes 5 milliseconds; this is for a loaded machine.
 PROBE_SECONDS = 10.0
+
+# HEAD is one line.
+_HEAD_LIMIT_BYTES = 4096
 
 # Hides a file: it reads as empty.
 _EMPTY = Path(__file__).with_name("empty")
@@ -276,11 +280,13 @@ def _work(isolation: Isolation, views: tuple[GitView, ...]) -> Iterator[_Mount]:
 def _shared_by_worktrees(git: Path, worktree: Path) -> Iterator[_Mount]:
     """Let a worktree commit: the objects, and the folder of its branch. All else that worktrees share is read-only."""
     writable = [git / "objects"]
-    head = _read(worktree / "HEAD")
-    if head.startswith("ref: refs/heads/"):
-        for folder in (git / head.removeprefix("ref: "), git / "logs" / head.removeprefix("ref: ")):
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            writable.append(folder.parent)
+    branch = _branch_of(worktree)
+    if branch is not None:
+        for path in (git / branch, git / "logs" / branch):
+            # A program of an earlier sandbox could write HEAD, and links into the folder of its branch.
+            if os.path.realpath(path.parent) == os.path.join(os.path.realpath(git), path.parent.relative_to(git)):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                writable.append(path.parent)
     yield from _paths("--ro-bind", (git,))
     yield from _paths("--bind", tuple(writable))
 
@@ -293,8 +299,12 @@ def _paths(option: str, paths: tuple[Path, ...]) -> Iterator[_Mount]:
             yield _Mount(Path(real), (option, real, real))
 
 
-def _read(path: Path) -> str:
+def _branch_of(worktree: Path) -> str | None:
+    """Return the ref of the branch that a worktree is on."""
     try:
-        return path.read_text(encoding="utf-8", errors="surrogateescape").strip()
-    except OSError:
-        return ""
+        head = disk.read_bounded(worktree / "HEAD", _HEAD_LIMIT_BYTES).decode("utf-8", "surrogateescape").strip()
+    except DiskError:
+        return None
+    ref = head.removeprefix("ref: ")
+    is_branch = ref != head and ref.startswith("refs/heads/") and not {"", ".", ".."} & set(ref.split("/"))
+    return ref if is_branch else None
