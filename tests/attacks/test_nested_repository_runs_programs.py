@@ -17,14 +17,14 @@ from pathlib import Path
 
 from bridle.loop.effect_results import FileReport
 from bridle.loop.protection.git_files import nested_repositories
+from bridle.loop.protection.git_files.nested_repositories import Repositories
 from bridle.workspace.git import Git
 from tests.attacks.fixtures.sandboxed import git, make_target
 
 
-def restore(work: Path, before: nested_repositories.Repositories) -> dict[str, str]:
+def restore(work: Path, before: Repositories) -> dict[str, str]:
     async def play() -> list[FileReport]:
-        now = nested_repositories.read(work, work / ".git")
-        return await nested_repositories.restore(Git(work), before, now)
+        return await nested_repositories.restore(Git(work), work / ".git", before)
 
     return {report.path: report.what for report in asyncio.run(play())}
 
@@ -53,7 +53,7 @@ def test_it_runs_no_program(tmp_path: Path) -> None:
     (work / "users").mkdir()
     make_nested(work / "users" / "library")
     before = nested_repositories.read(work, work / ".git")
-    assert set(before) == {work / "users/library/.git"}
+    assert set(before.files) == {work / "users/library/.git"}
     make_nested(work / "nested")
     for folder in (work / "nested", work / "users/library"):
         make_hostile(folder, note)
@@ -72,13 +72,14 @@ def test_it_runs_no_program(tmp_path: Path) -> None:
 
 def test_a_new_repository_without_programs_and_one_elsewhere_stay_as_they_are(tmp_path: Path) -> None:
     work = make_target(tmp_path).work
-    make_nested(work / "nested")
     make_nested(tmp_path / "elsewhere")
     make_hostile(tmp_path / "elsewhere", tmp_path / "note")
     before = (tmp_path / "elsewhere/.git/config").read_bytes()
     (work / "pointer").mkdir()
     (work / "pointer/.git").write_text(f"gitdir: {tmp_path}/elsewhere/.git\n")
-    assert restore(work, {}) == {}
+    users = nested_repositories.read(work, work / ".git")
+    make_nested(work / "nested")
+    assert restore(work, users) == {}
     assert (tmp_path / "elsewhere/.git/config").read_bytes() == before
 
 
@@ -89,7 +90,7 @@ def test_settings_that_cannot_be_parsed_are_removed(tmp_path: Path) -> None:
         if text is not None:
             (work / name / ".git/config").write_text(text)
     (work / "broken/.git/hooks/pre-commit").symlink_to("/bin/true")
-    reports = restore(work, {})
+    reports = restore(work, Repositories())
     assert set(reports) == {"broken/.git/config", "broken/.git/hooks/pre-commit", "included/.git/config"}
     assert git(work / "broken", "status", "--porcelain", "a") == ""
     assert (work / "included/.git/config").read_text() == ""

@@ -10,15 +10,15 @@ import hashlib
 import os
 import re
 import shlex
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct, field
 
-from bridle.errors import DiskError, UsageError
-from bridle.ground import disk
+from bridle.errors import UsageError
+from bridle.ground import files_below
 from bridle.ground.git_folder import find_common_folder, git_folder
+from bridle.workspace import git_links
 
 HEAD = "HEAD"
 INDEX = "index"
@@ -27,8 +27,7 @@ _HEADS = "refs/heads/"
 _REFS = ("refs/heads", "refs/tags", "refs/bridle")
 _WORKTREES = "worktrees"
 _ID = rb"[0-9a-f]{40}(?:[0-9a-f]{24})?"
-_HEAD = re.compile(rb"(?:ref: refs/\S+|%b)\s*\Z" % _ID)
-_REF = re.compile(rb"(?:ref: \S+|%b)\s*\Z" % _ID)
+_REF = re.compile(rb"(?:ref: refs/\S+|%b)\s*\Z" % _ID)
 _PACKED_REFS = re.compile(rb"(?:#[^\n]*\n|\^?%b(?: [^\n]+)?\n)*" % _ID)
 # HEAD and a ref are one line each.
 _LINE_LIMIT_BYTES = 64 * 1024
@@ -91,7 +90,7 @@ def restore(folder: Path) -> list[str]:
             continue
         data = _read(place, name)
         if data is None or not _is_readable(name, data):
-            _replace(place / name, _reflog_value(place, name) or (known.data if known is not None else None))
+            _replace(place, name, _reflog_value(place, name) or (known.data if known is not None else None))
             restored.append(name)
     return restored
 
@@ -112,7 +111,7 @@ def find(folder: Path, *refs: str, may_be_empty: str = "") -> Damage | None:
     if own is None or place is None or not os.path.isdir(own):
         return None
     head = _read(Path(own), HEAD) or b""
-    branch = head.removeprefix(b"ref: ").decode("utf-8", "surrogateescape").strip() if _HEAD.match(head) else ""
+    branch = head.removeprefix(b"ref: ").decode("utf-8", "surrogateescape").strip() if _REF.match(head) else ""
     wanted = [(Path(own), HEAD), (Path(own), INDEX), (place, PACKED_REFS)]
     wanted += [(place, name) for name in dict.fromkeys((branch, *refs)) if name.startswith("refs/")]
     for top, name in wanted:
@@ -134,14 +133,12 @@ def refuse(folder: Path, *refs: str, may_be_empty: str = "", then: str) -> None:
 
 def _names(place: Path) -> Iterator[str]:
     """Yield the files that are looked at: those that exist."""
-    folders = ["", *(f"{_WORKTREES}/{name}/" for name in _listed(place / _WORKTREES))]
+    folders = ["", *(f"{_WORKTREES}/{name}/" for name in files_below.listed(place, _WORKTREES))]
     for name in (PACKED_REFS, "refs/stash", *(f"{folder}{file}" for folder in folders for file in (HEAD, INDEX))):
         if os.path.lexists(place / name):
             yield name
     for top in _REFS:
-        for root, _, names in os.walk(place / top):
-            inside = os.path.relpath(root, place)
-            yield from (f"{inside}/{name}" for name in names if not name.endswith(".lock"))
+        yield from (name for name in files_below.walk(place, top) if not name.endswith(".lock"))
 
 
 def _needed(files: dict[str, _Content]) -> Iterator[str]:
@@ -152,9 +149,8 @@ def _needed(files: dict[str, _Content]) -> Iterator[str]:
 def _is_readable(name: str, data: bytes) -> bool:
     if name == PACKED_REFS:
         return _PACKED_REFS.fullmatch(data) is not None
-    if name.startswith("refs/"):
-        return _REF.match(data) is not None
-    return _HEAD.match(data) is not None if os.path.basename(name) == HEAD else _is_index(data)
+    is_ref = name.startswith("refs/") or os.path.basename(name) == HEAD
+    return _REF.match(data) is not None if is_ref else _is_index(data)
 
 
 def _is_index(data: bytes) -> bool:
@@ -167,10 +163,9 @@ def _is_index(data: bytes) -> bool:
 
 def _read(place: Path, name: str) -> bytes | None:
     limit = _LIMIT_BYTES if os.path.basename(name) in (INDEX, PACKED_REFS) else _LINE_LIMIT_BYTES
-    try:
-        return disk.read_bounded(place / name, limit)
-    except DiskError:
-        return None
+    if os.path.basename(name) == HEAD and name[:5] != "refs/" and os.path.islink(place / name):  # as git did long ago
+        return b"ref: " + os.fsencode(os.readlink(place / name))
+    return files_below.read(*git_links.real_place(place, name), limit)
 
 
 def _state(path: Path) -> tuple[int, int, int, int] | None:
@@ -181,30 +176,21 @@ def _state(path: Path) -> tuple[int, int, int, int] | None:
     return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
 
-def _listed(folder: Path) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
-
-
 def _reflog_value(place: Path, name: str) -> bytes | None:
     """Return the content of a branch by its reflog, which has commits since the content was kept."""
     if not name.startswith(_HEADS):
         return None
-    lines = (disk.read_part(place / "logs" / name, _REFLOG_BYTES, from_end=True) or b"").splitlines()
+    lines = (files_below.read(place, f"logs/{name}", _LIMIT_BYTES) or b"")[-_REFLOG_BYTES:].splitlines()
     words = lines[-1].split(b" ", 2) if lines else []
     return words[1] + b"\n" if len(words) == 3 and re.fullmatch(_ID, words[1]) else None
 
 
-def _replace(path: Path, data: bytes | None) -> None:
+def _replace(place: Path, name: str, data: bytes | None) -> None:
     """Replace a damaged file; without content it is removed, and git uses what it has packed."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
     if data is None:
-        path.unlink(missing_ok=True)
+        files_below.remove(place, name)
     else:
-        disk.write_atomic(path, data, mode=0o644)
+        files_below.replace(place, name, data)
 
 
 def _repair(folder: Path, place: Path, file: Path, name: str) -> str:

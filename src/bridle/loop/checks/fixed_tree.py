@@ -20,15 +20,16 @@ from bridle.ground.git_folder import find_common_folder, git_folder
 from bridle.ground.lock import FileLock
 from bridle.loop.checks.without_files import put_back
 from bridle.loop.protection import baseline
-from bridle.loop.protection.git_files import nested_repositories
+from bridle.loop.protection.git_files import git_metadata, nested_repositories
 from bridle.loop.protection.git_files.nested_repositories import Repositories
 from bridle.loop.protection.grown_files import find_grown
 from bridle.loop.protection.tree_changes import changes_since
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import files_index, git_leftovers, snapshot
+from bridle.workspace import files_index, git_leftovers, git_links, snapshot
 from bridle.workspace.files_index import look
 from bridle.workspace.git_leftovers import Leftovers
+from bridle.workspace.git_links import Links
 from bridle.workspace.merge import overlay
 from bridle.workspace.restore import restore_files, stage
 
@@ -107,9 +108,10 @@ async def fixed_tree(context: RunContext, *, is_known: bool = False) -> AsyncIte
         checked = CheckedTree(files, await baseline.work_in(context, files), exact)
         head, state = _read_head(context), git_leftovers.read_state(context.folder)
         disk.write_json_atomic(stem.with_suffix(".json"), {"files": files, "exact": exact, "head": head})
-        nested = nested_repositories.read(context.folder, find_common_folder(context.folder))
+        common, links = find_common_folder(context.folder), git_metadata.find_links(context.folder)
+        nested = nested_repositories.read(context.folder, common)
         yield checked
-        harmful = await _restore_nested(context, nested)
+        harmful = await _restore_before_git(context, common, links, nested)
         await stale_git_locks.clear(context.folder)
         left = await git_leftovers.undo(context.git, state)
         found = await files_index.changed_since_look(context.git)
@@ -124,10 +126,12 @@ async def fixed_tree(context: RunContext, *, is_known: bool = False) -> AsyncIte
         lock.release()
 
 
-async def _restore_nested(context: RunContext, before: Repositories) -> list[str]:
-    """Restore what git obeys in nested repositories before git is started; return the names of those files."""
-    now = nested_repositories.read(context.folder, find_common_folder(context.folder))
-    return [report.path for report in await nested_repositories.restore(context.git, before, now)]
+async def _restore_before_git(
+    context: RunContext, common: Path | None, links: Links, nested: Repositories
+) -> list[str]:
+    """Restore what git follows and obeys before git is started; return the names of those files."""
+    removed = [f".git/{name}" for name in git_links.restore(common, links)] if common is not None else []
+    return [*removed, *(report.path for report in await nested_repositories.restore(context.git, common, nested))]
 
 
 def _describe_leftovers(left: Leftovers) -> list[str]:

@@ -76,11 +76,12 @@ async def restore(context: RunContext, before: Snapshot, baseline: Baseline, sta
 async def _restore_and_look(
     context: RunContext, before: Snapshot, baseline: Baseline, state_before: BeforeAgent
 ) -> LeftByAgent:
+    links = baseline.restore_links()
     special = remove_special_files(context)
     left = await _restore_git(context, before, baseline, state_before)
     after = await snapshot.take(context.git, name=f"{before.name}-after", why="after an iteration", since=before)
     after = await untracked_files.add_hidden(context, after) if after.name != before.name else after
-    return replace(left, after=after, changes=(*special, *left.changes))
+    return replace(left, after=after, changes=(*links, *special, *left.changes))
 
 
 async def _restore_git(
@@ -120,8 +121,7 @@ async def _restore_control_files(
     """Restore what git obeys before anything else: the next git would run what the agent wrote."""
     reports = git_metadata.restore_files(baseline.metadata, now)
     if now.folder is not None:
-        found = nested_repositories.read(context.folder, now.folder)
-        reports += await nested_repositories.restore(context.git, nested, found)
+        reports += await nested_repositories.restore(context.git, now.folder, nested)
         reports += await nested_repositories.make_linked_harmless(context.git, baseline.metadata, now)
     return reports
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from bridle.ground import clock
+from bridle.ground import clock, files_below
 from bridle.ground.descendants import census
 from bridle.ground.git_folder import find_common_folder, git_folder
 from bridle.workspace.ref_lock import file_identity
@@ -48,15 +48,14 @@ def _locks(folder: Path, *, among_snapshots: bool) -> dict[Path, tuple[int, int]
     common, own = find_common_folder(folder), git_folder(folder)
     places = {Path(place) for place in (common, own) if place is not None}
     skipped = "" if among_snapshots else _SNAPSHOTS
-    refs = [] if common is None else [path for top in _REFS for path in _ref_locks(common / top, skipped)]
+    refs = [] if common is None else [path for top in _REFS for path in _ref_locks(common, top, skipped)]
     paths = [*(place / name for place in places for name in _NAMES), *refs]
     return {path: seen for path in paths if (seen := file_identity(path)) is not None}
 
 
-def _ref_locks(top: Path, skipped: str) -> Iterator[Path]:
-    for root, folders, names in os.walk(top):
-        folders[:] = [name for name in folders if name != skipped]
-        yield from (Path(root, name) for name in names if name.endswith(".lock"))
+def _ref_locks(common: Path, top: str, skipped: str) -> Iterator[Path]:
+    names = files_below.walk(common, top, skips=skipped)
+    return (common / name for name in names if name.endswith(".lock"))
 
 
 def _is_git_running(folder: Path, common: Path | None) -> bool:

@@ -13,7 +13,7 @@ the baseline of another.
 from __future__ import annotations
 
 import os
-import shutil
+import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,12 +23,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.errors import DiskError
-from bridle.ground import disk
+from bridle.ground import disk, files_below
 from bridle.ground.git_folder import find_common_folder, submodule_folders
 from bridle.loop.effect_results import FileReport
 from bridle.loop.protection.git_files import reflogs
-from bridle.workspace import damaged_files
+from bridle.workspace import damaged_files, git_links
 from bridle.workspace.git import Git
+from bridle.workspace.git_links import Links
 
 # Settings, ignore rules and hooks have a few kilobytes; the index of a worktree, 100 bytes for each file.
 LIMIT_BYTES = 32 * 1024 * 1024
@@ -49,11 +50,17 @@ _FILES = (
 _WORK_OF_WORKTREE = ("/HEAD", "/index")
 _FILES_OF_WORKTREE = ("/commondir", "/gitdir", "/config.worktree", *_WORK_OF_WORKTREE)
 _FOLDERS = ("hooks", "remotes", "branches")
+# Folders that a user may have linked.
+_LINKED = (*_FOLDERS, "info", "objects")
 _WORKTREES = "worktrees/"
 _MODULES = "modules/"
 _PACKED = "packed-refs"
+# A ref is one line.
+_LINE_LIMIT_BYTES = 64 * 1024
+_VALUE = re.compile(rb"(?:[0-9a-f]{40}(?:[0-9a-f]{24})?|ref: refs/\S+)\s*")
 _PACKED_LIMIT_BYTES = 64 * 1024 * 1024
 _SAMPLE = ".sample"
+_NONE_LINKED: Mapping[str, str] = {}
 _NO_COMMIT = "because no commit contains it"
 
 
@@ -73,6 +80,8 @@ class GitMetadata(Struct, frozen=True):
     """The folders of worktrees and submodules in the common folder."""
     logs: Mapping[str, bytes] = {}
     """Reflogs; that of `refs/stash` has the stashes."""
+    real_folders: Mapping[str, str] = {}
+    """Folders of git that the user has linked, and where they lead."""
 
 
 class Baseline:
@@ -80,7 +89,17 @@ class Baseline:
 
     def __init__(self, metadata: GitMetadata) -> None:
         self.metadata = metadata
+        self.links = git_links.read(metadata.folder) if metadata.folder is not None else {}
         self.agents = 0
+
+    def restore_links(self) -> list[FileReport]:
+        """Remove new links in the git folder, before anything else: git and Bridle would read and write through them.
+
+        The names of the links are reported, and not where they lead.
+        """
+        if self.metadata.folder is None or not os.path.isdir(self.metadata.folder):
+            return []
+        return report_links(git_links.restore(self.metadata.folder, self.links), ".git")
 
     def accept_refs(self, judged: GitMetadata, now: GitMetadata) -> None:
         """Take over the changes of refs that were judged: each has been restored or reported."""
@@ -104,7 +123,7 @@ def agent_at_work(folder: Path, repository: Path | None = None) -> Iterator[Base
         yield Baseline(current)
         return
     place = current.folder.resolve()
-    baseline = _baselines.setdefault(place, Baseline(current))
+    baseline = _baselines.get(place) or _baselines.setdefault(place, Baseline(current))
     baseline.agents += 1
     try:
         yield baseline
@@ -112,6 +131,22 @@ def agent_at_work(folder: Path, repository: Path | None = None) -> Iterator[Base
         baseline.agents -= 1
         if baseline.agents == 0:
             del _baselines[place]
+
+
+def find_links(folder: Path) -> Links:
+    """Return the links in the git folder of a repository: those before the agents that work in it, or the current."""
+    place = find_common_folder(folder)
+    baseline = _baselines.get(place.resolve()) if place is not None else None
+    return baseline.links if baseline is not None else git_links.read(place) if place is not None else {}
+
+
+def report_links(names: Sequence[str], shown: str) -> list[FileReport]:
+    """Report links that were removed, or restored."""
+    what = "it was a symbolic link, through which git would read and write, and was removed"
+    reports = [FileReport(f"{shown}/{name}", what) for name in names[:SHOWN]]
+    if len(names) > SHOWN:
+        reports.append(FileReport(shown, f"{len(names) - SHOWN} more symbolic links in it were removed"))
+    return reports
 
 
 def read_metadata(folder: Path, repository: Path | None = None, *, place: Path | None = None) -> GitMetadata:
@@ -123,16 +158,18 @@ def read_metadata(folder: Path, repository: Path | None = None, *, place: Path |
     if place is None or not place.is_dir():
         return GitMetadata(None, {}, {})
     modules = [path.relative_to(place).as_posix() for path in submodule_folders(place)]
-    worktrees = [f"{_WORKTREES}{name}" for name in _names(place / _WORKTREES)]
-    names = [*_control_files(place, ["", *(f"{module}/" for module in modules)]), *_native(repository or folder)]
+    worktrees = [f"{_WORKTREES}{name}" for name in files_below.listed(place, _WORKTREES.rstrip("/"))]
+    real = {name: os.path.realpath(place / name) for name in _LINKED if os.path.islink(place / name)}
+    folders = ["", *(f"{module}/" for module in modules)]
+    names = [*_control_files(place, folders, real), *_native(repository or folder)]
     names += [f"{worktree}{name}" for worktree in worktrees for name in _FILES_OF_WORKTREE]
-    files = {name: file for name in names if (file := _file(place / name)) is not None}
-    return GitMetadata(place, files, dict(_refs(place)), frozenset((*modules, *worktrees)), reflogs.read(place))
+    files = {name: file for name in names if (file := read_file(place, name, real)) is not None}
+    return GitMetadata(place, files, dict(_refs(place)), frozenset((*modules, *worktrees)), reflogs.read(place), real)
 
 
 def read_control_files(place: Path) -> dict[str, File]:
     """Return the files that git obeys in one git folder."""
-    return {name: file for name in _control_files(place, [""]) if (file := _file(place / name)) is not None}
+    return {name: file for name in _control_files(place, [""], {}) if (file := read_file(place, name)) is not None}
 
 
 def restore_control_files(
@@ -143,30 +180,28 @@ def restore_control_files(
     for name in sorted({*before, *now}):
         was = before.get(name)
         if was != now.get(name) and (was is None or _is_readable(was)):
-            _write(place / name, was)
+            write_file(place, name, was)
             change = "added" if was is None else "changed" if name in now else "deleted"
             reports.append(FileReport(f"{shown}/{name}", f"it was {change}, and was restored, {_NO_COMMIT}"))
     return reports
 
 
-def replace_file(path: Path, data: bytes) -> None:
-    """Replace a file, or what an agent has put at its place."""
-    _write(path, (stat.S_IFREG | 0o644, data))
-
-
-def _control_files(place: Path, folders: Sequence[str]) -> Iterator[str]:
+def _control_files(place: Path, folders: Sequence[str], real: Mapping[str, str]) -> Iterator[str]:
     """Yield the names of the files that git obeys in its folder and those of submodules."""
     for folder in folders:
         yield from (f"{folder}{name}" for name in _FILES)
         for kind in _FOLDERS:
-            names = [name for name in _names(place / folder / kind)[:HOOKS_LIMIT] if not name.endswith(_SAMPLE)]
+            names = [
+                name for name in _names(place, f"{folder}{kind}", real)[:HOOKS_LIMIT] if not name.endswith(_SAMPLE)
+            ]
             yield from (f"{folder}{kind}/{name}" for name in names)
 
 
 def _native(repository: Path) -> list[str]:
     """Return the absolute paths of the hooks that Bridle runs."""
     top = os.path.abspath(repository / NATIVE_HOOKS)
-    return [f"{top}/{kind}/{name}" for kind in _names(Path(top)) for name in _names(Path(top, kind))][:HOOKS_LIMIT]
+    kinds = [f"{top}/{kind}" for kind in _names(repository, top, {})]
+    return [f"{kind}/{name}" for kind in kinds for name in _names(repository, kind, {})][:HOOKS_LIMIT]
 
 
 def restore_files(before: GitMetadata, now: GitMetadata) -> list[FileReport]:
@@ -178,7 +213,7 @@ def restore_files(before: GitMetadata, now: GitMetadata) -> list[FileReport]:
         if not _is_restored(before, now, name):
             continue
         was = before.files.get(name)
-        _write(before.folder / name, was)
+        write_file(before.folder, name, was, before.real_folders)
         change = "added" if was is None else "changed" if name in now.files else "deleted"
         shown = f"{NATIVE_HOOKS}{name.partition(NATIVE_HOOKS)[2]}" if os.path.isabs(name) else f".git/{name}"
         reports.append(FileReport(shown, f"it was {change}, and was restored, {_NO_COMMIT}"))
@@ -192,6 +227,9 @@ def _is_restored(before: GitMetadata, now: GitMetadata, name: str) -> bool:
     may work, so their HEAD and index only count where they were deleted.
     """
     was, is_now = before.files.get(name), now.files.get(name)
+    first = name.partition("/")[0]
+    if before.real_folders.get(first) != now.real_folders.get(first):
+        return False  # a folder to which the user has linked it was replaced
     if was == is_now or before.folder is None or (was is not None and not _is_readable(was)):
         return False
     owners = [folder for folder in {*before.linked, *now.linked} if name.startswith(f"{folder}/")]
@@ -218,9 +256,10 @@ def restore_logs(before: GitMetadata, now: GitMetadata) -> list[FileReport]:
 
 def restore_while_agents_work(folder: Path, repository: Path | None = None) -> list[str]:
     """Restore what makes git fail for all workers, if an agent that is still running destroyed it; return the names."""
-    restored = [f".git/{name}" for name in damaged_files.restore(folder)]
     place = find_common_folder(folder)
     baseline = _baselines.get(place.resolve()) if place is not None else None
+    restored = [report.path for report in baseline.restore_links()] if baseline is not None else []
+    restored += [f".git/{name}" for name in damaged_files.restore(folder)]
     if baseline is not None:
         now = read_metadata(folder, repository)
         restored += [report.path for report in restore_files(baseline.metadata, now)]
@@ -236,17 +275,15 @@ async def restore_refs(git: Git, before: GitMetadata, now: GitMetadata, came_fro
     return reports
 
 
-def _write(path: Path, was: File | None) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    path.unlink(missing_ok=True)
+def write_file(place: Path, name: str, was: File | None, real: Mapping[str, str] = _NONE_LINKED) -> None:
+    """Restore a file, or what an agent has put at its place."""
+    top, inside = _real(place, name, real)
     if was is None:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if stat.S_ISLNK(was[0]):
-        os.symlink(os.fsdecode(was[1]), path)
+        files_below.remove(top, inside)
+    elif stat.S_ISLNK(was[0]):
+        files_below.link(top, inside, os.fsdecode(was[1]))
     else:
-        disk.write_atomic(path, was[1], mode=stat.S_IMODE(was[0]))
+        files_below.replace(top, inside, was[1], mode=stat.S_IMODE(was[0]))
 
 
 async def _ref(git: Git, before: GitMetadata, now: GitMetadata, name: str, came_from: str | None) -> FileReport:
@@ -267,8 +304,9 @@ def _is_checked_out(place: Path | None, ref: str) -> bool:
     """Return whether a working copy has the branch checked out."""
     if place is None:
         return False
-    heads = [place / "HEAD", *(place / "worktrees" / name / "HEAD" for name in _names(place / "worktrees"))]
-    return any((file := _file(head)) is not None and file[1].strip() == f"ref: {ref}".encode() for head in heads)
+    heads = ["HEAD", *(f"{_WORKTREES}{name}/HEAD" for name in files_below.listed(place, _WORKTREES.rstrip("/")))]
+    wanted = (f"ref: {ref}".encode(), ref.encode())  # the second is a link
+    return any((file := read_file(place, head)) is not None and file[1].strip() in wanted for head in heads)
 
 
 def _refs(place: Path) -> Iterator[tuple[str, str]]:
@@ -279,49 +317,67 @@ def _refs(place: Path) -> Iterator[tuple[str, str]]:
         packed = ""
     for line in packed.splitlines():
         value, _, name = line.partition(" ")
-        if _is_watched(name):
+        if _is_watched(name) and _VALUE.fullmatch(value.encode("utf-8", "surrogateescape")):
             yield name, value
     for top in ("refs/heads", "refs/tags", "refs/replace", "refs/stash"):
         yield from _loose(place, top)
 
 
 def _loose(place: Path, top: str) -> Iterator[tuple[str, str]]:
-    path = place / top
-    for root, _, names in os.walk(path) if path.is_dir() else [(str(path.parent), [], [path.name])]:
-        for name in names:
-            full = (Path(root) / name).relative_to(place).as_posix()
-            file = _file(place / full) if _is_watched(full) and not full.endswith(".lock") else None
-            if file is not None:
-                yield full, file[1].decode("utf-8", "surrogateescape").strip()
+    for name in [top, *_files_in(place, top)]:
+        data = None if name.endswith(".lock") or not _is_watched(name) else _line(place, name)
+        if data is not None and _VALUE.fullmatch(data):  # git ignores any other, and it may be of another file
+            yield name, data.decode("utf-8", "surrogateescape").strip()
+
+
+def _files_in(place: Path, name: str) -> Iterator[str]:
+    top, inside = git_links.real_place(place, name)
+    return (name + file.removeprefix(inside) for file in files_below.walk(top, inside))
+
+
+def _line(place: Path, name: str) -> bytes | None:
+    return files_below.read(*git_links.real_place(place, name), _LINE_LIMIT_BYTES)
 
 
 def _is_watched(name: str) -> bool:
     return name.startswith(_WATCHED_REFS) and not name.startswith(_OUR_BRANCHES)
 
 
-def _names(folder: Path) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []  # there is no such folder
+def _names(place: Path, name: str, real: Mapping[str, str]) -> list[str]:
+    if name in real:
+        place, name = Path(real[name]).parent, Path(real[name]).name
+    return files_below.listed(*_real(place, name, {}))
 
 
-def _file(path: Path) -> File | None:
+def _real(place: Path, name: str, real: Mapping[str, str]) -> tuple[Path, str]:
+    """Return the folder and the name in it of a file of git, or of a hook of Bridle's, whose name is a path.
+
+    `real`: the folders in the git folder that the user has linked.
+    """
+    if os.path.isabs(name):
+        top, _, rest = name.partition(f"/{NATIVE_HOOKS}")
+        return Path(top), f"{NATIVE_HOOKS}{rest}"
+    first, _, rest = name.partition("/")
+    return (Path(real[first]), rest) if first in real and rest else (place, name)
+
+
+def read_file(place: Path, name: str, real: Mapping[str, str] = _NONE_LINKED) -> File | None:
     """Return a file's mode and bytes, or a link's target; None where there is nothing.
 
     A folder, a pipe and a file that is too large have no bytes, see `_is_readable`.
     """
+    top, inside = _real(place, name, real)
     try:
-        mode = os.lstat(path).st_mode
-        if stat.S_ISLNK(mode):
-            return mode, os.fsencode(os.readlink(path))
-        if not stat.S_ISREG(mode):
-            return mode, b""
-        return mode, disk.read_bounded(path, LIMIT_BYTES)
+        with files_below.parent(top, inside) as (folder, last):
+            mode = os.stat(last, dir_fd=folder, follow_symlinks=False).st_mode
+            if stat.S_ISLNK(mode):
+                return mode, os.fsencode(os.readlink(last, dir_fd=folder))
     except OSError:
         return None
-    except DiskError:
-        return stat.S_IFDIR, b""
+    if not stat.S_ISREG(mode):
+        return mode, b""
+    data = files_below.read(top, inside, LIMIT_BYTES)
+    return (mode, data) if data is not None else (stat.S_IFDIR, b"")
 
 
 def _is_readable(file: File) -> bool:

@@ -12,14 +12,28 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
+from bridle.ground import files_below
 from bridle.ground.git_folder import common_folder, git_folder
 from bridle.loop.effect_results import FileReport
 from bridle.loop.protection.git_files import git_metadata
 from bridle.loop.protection.git_files.git_metadata import File, GitMetadata
+from bridle.workspace import git_links
 from bridle.workspace.git import Git
+from bridle.workspace.git_links import Links
 
-Repositories = Mapping[Path, Mapping[str, File]]
-"""By git folder: the files in it that git obeys."""
+
+class Repositories(Struct, frozen=True):
+    """The repositories below a working copy at one moment."""
+
+    files: Mapping[Path, Mapping[str, File]] = {}
+    """By git folder: the files in it that git obeys."""
+    links: Mapping[Path, Links] = {}
+    """By git folder: the symbolic links in it."""
+    pointers: Mapping[Path, File] = {}
+    """By folder: its `.git`, where that is a file or a link that leads out of the working copy, or nowhere."""
+
 
 _CONFIG = "config"
 _COMMON = "commondir"
@@ -48,29 +62,43 @@ _SHOWN_SETTINGS = 5
 _SHOWN = 20
 
 
-def read(top: Path, common: Path | None) -> dict[Path, dict[str, File]]:
+def read(top: Path, common: Path | None) -> Repositories:
     """Find the repositories below a working copy, without submodules and worktrees, and without starting git."""
-    found: dict[Path, dict[str, File]] = {}
+    places, pointers = _find(top, common)
+    files = {place: git_metadata.read_control_files(place) for place in places}
+    return Repositories(files, {place: git_links.read(place) for place in places}, pointers)
+
+
+def _find(top: Path, common: Path | None) -> tuple[list[Path], dict[Path, File]]:
+    """Return the git folders below a working copy, and what leads to one elsewhere."""
+    places: dict[Path, None] = {}
+    pointers: dict[Path, File] = {}
     linked = [] if common is None else [common / "modules", common / "worktrees"]
     for folder in _folders(top):
         place = git_folder(folder)
-        if place is None or not os.path.isdir(place):
-            continue
-        real = Path(os.path.realpath(place))
-        # What is elsewhere belongs to the user.
-        is_here = real.is_relative_to(os.path.realpath(top)) or (common is not None and common in real.parents)
-        if is_here and not any(real.is_relative_to(place) for place in linked):
-            found[real] = git_metadata.read_control_files(real)
-    return found
+        real = None if place is None or "\0" in place else Path(os.path.realpath(place))
+        is_here = real is not None and (
+            real.is_relative_to(os.path.realpath(top)) or (common is not None and common in real.parents)
+        )
+        if real is None or not is_here:
+            entry = git_metadata.read_file(folder, ".git")
+            pointers |= {folder: entry} if entry is not None and not stat.S_ISDIR(entry[0]) else {}
+        elif real.is_dir() and not any(real.is_relative_to(place) for place in linked):
+            places[real] = None
+    return [*places], pointers
 
 
-async def restore(git: Git, before: Repositories, now: Repositories) -> list[FileReport]:
+async def restore(git: Git, common: Path | None, before: Repositories) -> list[FileReport]:
     """Restore what git obeys in repositories of the user, and remove what runs programs from new ones."""
-    reports: list[FileReport] = []
+    places, pointers = _find(git.folder, common)
+    top = os.path.realpath(git.folder)
+    reports = _restore_pointers(git.folder, before.pointers, pointers)
     new = 0
-    for place, files in now.items():
-        shown = os.path.relpath(place, os.path.realpath(git.folder))
-        known = before.get(place)
+    for place in places:
+        shown = os.path.relpath(place, top)
+        reports += git_metadata.report_links(git_links.restore(place, before.links.get(place, {})), shown)
+        files = git_metadata.read_control_files(place)
+        known = before.files.get(place)
         if known is not None:
             reports += git_metadata.restore_control_files(place, known, files, shown)
         else:
@@ -79,6 +107,19 @@ async def restore(git: Git, before: Repositories, now: Repositories) -> list[Fil
     if len(reports) > _SHOWN:
         more = FileReport(".", f"{len(reports) - _SHOWN} more files of nested repositories were restored or removed")
         return [*reports[:_SHOWN], more]
+    return reports
+
+
+def _restore_pointers(top: Path, before: Mapping[Path, File], now: Mapping[Path, File]) -> list[FileReport]:
+    """Remove new files `.git` that lead to a repository elsewhere, whose settings an agent may have written."""
+    reports: list[FileReport] = []
+    for folder in sorted(now):
+        was = before.get(folder)
+        if was != now[folder]:
+            git_metadata.write_file(folder, ".git", was)
+            done = "removed" if was is None else "restored"
+            what = f"it led git to a repository that is not in the working copy, and was {done}"
+            reports.append(FileReport(os.path.relpath(folder / ".git", top), what))
     return reports
 
 
@@ -129,7 +170,7 @@ async def _filter_settings(git: Git, config: Path, shown: str, *, is_parsed: boo
     kept = [(name, value) for name, value in settings or () if _is_harmless(name, value)]
     if settings is not None and len(kept) == len(settings):
         return []
-    git_metadata.replace_file(config, "".join(_lines(kept)).encode("utf-8", "surrogateescape"))
+    files_below.replace(config.parent, config.name, "".join(_lines(kept)).encode("utf-8", "surrogateescape"))
     removed = dict.fromkeys(name for name, value in settings or () if not _is_harmless(name, value))
     names = ", ".join([*removed][:_SHOWN_SETTINGS]) or "all of them"
     more = f" and {len(removed) - _SHOWN_SETTINGS} more" if len(removed) > _SHOWN_SETTINGS else ""

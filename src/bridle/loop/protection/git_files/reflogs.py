@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from bridle.errors import DiskError
-from bridle.ground import clock, disk
+from bridle.ground import clock, files_below
+from bridle.workspace import git_links
 
 STASH = "refs/stash"
 RESTORED = "bridle: an agent had moved it"
@@ -17,6 +17,7 @@ _LIMIT_BYTES = 16 * 1024 * 1024
 _TOTAL_LIMIT_BYTES = 64 * 1024 * 1024
 # `git gc` removes entries of unreachable commits after this time.
 _EXPIRE_SECONDS = 30 * 86400.0
+_LOGS = "logs"
 _OWN = ("refs/bridle/", "refs/heads/bridle/")
 
 
@@ -24,8 +25,8 @@ def read(place: Path) -> dict[str, bytes]:
     """Return the reflogs of a git folder by ref, without those of Bridle's own refs."""
     logs: dict[str, bytes] = {}
     total = 0
-    for name in _names(place / "logs"):
-        data = _content(place / "logs" / name) if total < _TOTAL_LIMIT_BYTES else None
+    for name in _names(place):
+        data = _content(place, name) if total < _TOTAL_LIMIT_BYTES else None
         if data is not None:
             logs[name] = data
             total += len(data)
@@ -41,14 +42,13 @@ def restore(before: Mapping[str, bytes], place: Path) -> list[str]:
     """Add entries that were removed from reflogs; new ones stay. Return the refs of those logs."""
     restored: list[str] = []
     for name in sorted(before):
-        path = place / "logs" / name
-        lines = (_content(path) or b"").splitlines(keepends=True)
+        lines = (_content(place, name) or b"").splitlines(keepends=True)
         if not _has_lost(name, before[name].splitlines(), lines):
             continue
         known = {_entry(line) for line in before[name].splitlines()}
         new = [line for line in lines if _entry(line) not in known and RESTORED.encode() not in line]
-        _make_room(place / "logs", path)
-        disk.write_atomic(path, before[name] + b"".join(new), mode=0o644)
+        _make_room(place, name)
+        files_below.replace(*git_links.real_place(place, f"{_LOGS}/{name}"), before[name] + b"".join(new))
         restored.append(name)
     return restored
 
@@ -72,29 +72,24 @@ def _is_expired(line: bytes) -> bool:
     return int(seconds[0]) < clock.now().timestamp() - _EXPIRE_SECONDS
 
 
-def _make_room(top: Path, path: Path) -> None:
-    """Make the folder of a log; what an agent has put at its place is removed."""
-    for folder in [*reversed(path.relative_to(top).parents)]:
-        place = top / folder
-        if os.path.lexists(place) and (place.is_symlink() or not place.is_dir()):
-            place.unlink()
-        place.mkdir(exist_ok=True)
-    if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
-        path.unlink()
+def _make_room(place: Path, name: str) -> None:
+    """Remove what an agent has put where the folders of a log belong."""
+    if not os.path.isdir(place / _LOGS):
+        files_below.remove(place, _LOGS)
+    for folder in [*reversed(Path(name).parents)][1:]:
+        top, inside = git_links.real_place(place, f"{_LOGS}/{folder}")
+        if os.path.islink(top / inside) or not os.path.isdir(top / inside):
+            files_below.remove(top, inside)
 
 
-def _names(top: Path) -> Iterator[str]:
-    for root, folders, names in os.walk(top):
-        folders.sort()
-        for name in sorted(names):
-            full = Path(root, name).relative_to(top).as_posix()
-            if not full.startswith(_OWN) and not full.endswith(".lock"):
-                yield full
+def _names(place: Path) -> Iterator[str]:
+    top, inside = git_links.real_place(place, _LOGS)
+    for full in sorted(files_below.walk(top, inside)):
+        name = full.removeprefix(f"{inside}/")
+        if not name.startswith(_OWN) and not name.endswith(".lock"):
+            yield name
 
 
-def _content(path: Path) -> bytes | None:
+def _content(place: Path, name: str) -> bytes | None:
     """Return the content of a log; None for what is missing, too large or no file."""
-    try:
-        return None if path.is_symlink() else disk.read_bounded(path, _LIMIT_BYTES)
-    except DiskError:
-        return None
+    return files_below.read(*git_links.real_place(place, f"{_LOGS}/{name}"), _LIMIT_BYTES)

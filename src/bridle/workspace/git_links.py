@@ -1,0 +1,78 @@
+"""Symbolic links in a git folder. Git and Bridle would read and write through them, so those of an agent are removed.
+
+Git itself makes none but HEAD, which leads to a branch. Users have some: of a folder of hooks, of shared objects.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from bridle.ground import files_below
+
+Links = Mapping[str, str]
+"""By the name in a git folder: what a link leads to."""
+
+# With core.preferSymlinkRefs.
+_HEAD = re.compile(r"(?:worktrees/[^/]+/|modules/.+/)?HEAD")
+_BRANCH = re.compile(r"refs/heads/(?!.*\.\.).+")
+
+
+def read(place: Path) -> dict[str, str]:
+    """Return the links in a git folder and all folders in it."""
+    found: dict[str, str] = {}
+    pending = [str(place)]
+    while pending:
+        folder = pending.pop()
+        for entry in _entries(folder):
+            if entry.is_symlink():
+                name = os.path.relpath(entry.path, place)
+                with suppress(OSError):  # gone
+                    target = os.readlink(entry.path)
+                    if not (_HEAD.fullmatch(name) and _BRANCH.fullmatch(target)):
+                        found[name] = target
+            elif entry.is_dir(follow_symlinks=False):
+                pending.append(entry.path)
+    return found
+
+
+def real_place(place: Path, name: str) -> tuple[Path, str]:
+    """Return the folder and the name in it by which a file is reached if the user has linked what is at the top.
+
+    In the sandbox no agent can make a link there, and without it `restore` removes those of an agent.
+    """
+    first, slash, rest = name.partition("/")
+    if not os.path.islink(place / first):
+        return place, name
+    real = Path(os.path.realpath(place / first))
+    return (real, rest) if slash else (real.parent, real.name)
+
+
+def restore(place: Path, before: Links) -> list[str]:
+    """Remove the links that were not there before; return their names. Links directly in the folder are made again."""
+    now = read(place)
+    added = sorted(name for name, target in now.items() if before.get(name) != target)
+    for name in added:
+        files_below.remove(place, name)
+    lost = sorted(name for name in before if "/" not in name and now.get(name) != before[name])
+    for name in lost:
+        files_below.link(place, name, before[name])
+    return sorted({*added, *lost})
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    """Return what is in a folder. One that cannot be listed, but entered, is made readable: it may hide links."""
+    for _ in range(2):
+        try:
+            with os.scandir(folder) as entries:
+                return list(entries)
+        except PermissionError:
+            with suppress(OSError):
+                os.chmod(folder, stat.S_IMODE(os.lstat(folder).st_mode) | stat.S_IRWXU)
+        except OSError:
+            break
+    return []
