@@ -47,7 +47,7 @@ def find_in_files(folder: Path) -> list[str]:
     for root, folders, names in os.walk(folder):
         if root == str(folder) and _GIT in folders:
             folders.remove(_GIT)
-        is_repository = f"{os.sep}{_GIT}" in root[len(str(folder)) :]
+        is_repository = _GIT in root[len(str(folder)) :].split(os.sep)
         found += [path for name in names if is_repository or name in _NAMES for path in _if_special(root, name)]
     return found
 
@@ -66,16 +66,19 @@ def unblock(path: str, *, removes: bool) -> None:
 
 
 def _special_files(top: str, since: float) -> Iterator[str]:
-    try:
-        entries = list(os.scandir(top))
-    except OSError:
-        return
-    for entry in entries:
-        if not entry.is_dir(follow_symlinks=False):
-            if not entry.is_file(follow_symlinks=False):
-                yield from _if_special(top, entry.name)
-        elif not _OBJECTS.fullmatch(entry.name) or _changed_at(entry) >= since:
-            yield from _special_files(entry.path, since)
+    pending = [top]  # no recursion: an agent can nest folders as deep as it likes
+    while pending:
+        folder = pending.pop()
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            continue
+        for entry in entries:
+            if not entry.is_dir(follow_symlinks=False):
+                if not entry.is_file(follow_symlinks=False):
+                    yield from _if_special(folder, entry.name)
+            elif not _OBJECTS.fullmatch(entry.name) or _changed_at(entry) >= since:
+                pending.append(entry.path)
 
 
 def _changed_at(entry: os.DirEntry[str]) -> float:

@@ -40,6 +40,8 @@ _LOGS = "logs"
 _LIMIT_BYTES = 512 * 1024 * 1024
 # A rebase of a thousand commits has fewer.
 _FILES_LIMIT = 10_000
+# Git's own folders have no folders in them.
+_DEPTH_LIMIT = 8
 # A clone has one or two, and git follows five of them.
 _ALTERNATES_LIMIT = 20
 _ALTERNATES_LIMIT_BYTES = 64 * 1024
@@ -137,13 +139,15 @@ def _replace(source: Path, target: Path) -> None:
         os.replace(temporary, target)
 
 
-def _copy(source: Path, target: Path) -> bool:
+def _copy(source: Path, target: Path, depth: int = 0) -> bool:
     """Copy a regular file, or a folder of them, with its times: git compares those of its index with the files'."""
     state = os.lstat(source)
     if stat.S_ISDIR(state.st_mode):
+        if depth > _DEPTH_LIMIT:
+            return False
         target.mkdir()
         for name in sorted(os.listdir(source))[:_FILES_LIMIT]:
-            _copy(source / name, target / name)
+            _copy(source / name, target / name, depth + 1)
     elif stat.S_ISREG(state.st_mode) and state.st_size <= _LIMIT_BYTES:
         shutil.copyfile(source, target, follow_symlinks=False)
         target.chmod(stat.S_IMODE(state.st_mode))
