@@ -75,25 +75,31 @@ def test_an_answer_that_cannot_be_used_is_reported_and_the_run_goes_on(tmp_path:
 
 
 def test_a_direnv_that_cannot_be_started_is_reported(tmp_path: Path) -> None:
-    (tmp_path / ".envrc").touch()
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / ".envrc").touch()
     path = direnv(tmp_path / "direnv", "")
     (tmp_path / "direnv/direnv").write_text("#!/nonexistent\n")
     agent = successful_turn().install(tmp_path / "bin")
-    done = run_agent(agent, tmp_path, environment=agent.environment(PATH=path))
+    done = run_agent(agent, work, environment=agent.environment(PATH=path))
     assert any(words.startswith("direnv: ") and words.endswith(CONTINUES) for words in done.messages)
     assert done.finished.outcome.succeeded_cleanly
 
 
 def test_a_folder_without_an_envrc_does_not_start_direnv(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
     path = direnv(tmp_path / "direnv", "print(json.dumps({'NEW': '1'}))")
     agent = successful_turn().install(tmp_path / "bin")
-    run_agent(agent, tmp_path, environment=agent.environment(PATH=path))
+    run_agent(agent, work, environment=agent.environment(PATH=path))
     assert "NEW" not in agent.starts[0]["environment"]
 
 
 def test_an_envrc_decides_which_agent_is_found(tmp_path: Path) -> None:
     agent = successful_turn().install(tmp_path / "own")
-    (tmp_path / ".envrc").touch()
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / ".envrc").touch()
     path = direnv(tmp_path / "direnv", f"print(json.dumps({{'BRIDLE_CLAUDE': {str(agent.path)!r}}}))")
-    done = run_agent(agent, tmp_path, environment={**os.environ, "PATH": path})
+    done = run_agent(agent, work, environment={**os.environ, "PATH": path})
     assert done.finished.program == str(agent.path)

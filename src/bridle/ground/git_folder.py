@@ -51,7 +51,7 @@ def folders_up_to_top(folder: Path) -> list[Path]:
     return folders[: folders.index(repository_top(folder) or folder) + 1]
 
 
-def git_folder(top: Path) -> str | None:
+def git_folder(top: str | Path) -> str | None:
     """Return the git folder of the working copy whose top this is, following a `.git` file.
 
     None if it has no git folder, or its `.git` file cannot be read. A worktree and a submodule have such a file. The
@@ -60,7 +60,7 @@ def git_folder(top: Path) -> str | None:
     entry = f"{top}/.git"
     if os.path.isdir(entry):
         return entry
-    text = _read_path(entry)
+    text = read_path(entry)
     if text is None or not text.startswith(_PREFIX):
         return None
     return os.path.join(top, text.removeprefix(_PREFIX))
@@ -69,7 +69,7 @@ def git_folder(top: Path) -> str | None:
 def common_folder(git_folder: str) -> str:
     """Return the folder that all worktrees of a repository share: refs, objects, settings."""
     file = f"{git_folder}/commondir"
-    text = _read_path(file) if os.path.exists(file) else None
+    text = read_path(file) if os.path.exists(file) else None
     return git_folder if text is None else os.path.join(git_folder, text)
 
 
@@ -106,8 +106,8 @@ def _folders_in(folder: Path) -> list[str]:
         return []  # there is no such folder
 
 
-def _read_path(file: str) -> str | None:
-    """Return the one line of a file; None where it is missing, or not a single line."""
+def read_path(file: str) -> str | None:
+    """Return the one line of a file that holds a path; None where it is missing, or not a single line."""
     try:
         data = disk.read_bounded(file, _PATH_LIMIT_BYTES)
     except DiskError:

@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from bridle.errors import AgentNotFound, AgentNotReady
+from bridle.ground import program_path
 
 # Relative to the home folder, or absolute: folders of the agents' own installers and of npm, bun and volta.
 _INSTALL_FOLDERS = (
@@ -40,6 +41,8 @@ class Program(Struct, frozen=True):
 
     path: str
     found: str
+    is_inside: bool = False
+    """Whether it is in the repository, where an agent can replace it: it is started in a sandbox only."""
 
 
 def variable_of(agent: str) -> str:
@@ -47,25 +50,48 @@ def variable_of(agent: str) -> str:
     return "BRIDLE_" + agent.upper().replace("-", "_")
 
 
-def find_program(agent: str, environment: Mapping[str, str]) -> Program:
-    """Find the executable of an agent; raise AgentError where there is none that can be used."""
+def find_program(
+    agent: str, environment: Mapping[str, str], folder: Path | None = None, *, is_sandboxed: bool = True
+) -> Program:
+    """Find the executable of an agent for a folder, the current one by default; raise AgentError without one.
+
+    One outside of the folder's repository comes first. Only a sandbox may start one that an agent there can replace,
+    unless the user's variable names it.
+    """
+    folder = folder or Path.cwd()
     variable = variable_of(agent)
     named = environment.get(variable)
     if named:
-        return Program(_usable(agent, named, variable, environment), variable)
+        path = _usable(agent, named, variable, environment, folder)
+        return Program(path, variable, program_path.is_inside(path, environment, folder))
+    found = _find_outside(agent, environment, folder)
+    if found is not None:
+        return found
     # Absolute: the agent starts in another folder.
     on_path = shutil.which(agent, path=environment.get("PATH", os.defpath))
-    if on_path:
-        return Program(os.path.abspath(on_path), "PATH")
+    remedy = _REMEDY.get(agent, f"Set {variable} to its path.")
+    if on_path is None:
+        raise program_not_found(agent, "it is not on PATH or in the usual install folders", remedy=remedy)
+    if not is_sandboxed:
+        only = f"{on_path} is in the repository, where an agent can replace it, and there is no sandbox"
+        raise program_not_found(agent, only, remedy=remedy)
+    return Program(os.path.abspath(on_path), "PATH", is_inside=True)
+
+
+def _find_outside(agent: str, environment: Mapping[str, str], folder: Path) -> Program | None:
+    on_path = program_path.find_outside(agent, environment, folder)
+    if on_path is not None:
+        return Program(on_path, "PATH")
     home = Path(environment.get("HOME") or "/nonexistent")
     # A virtual environment need not be on PATH; then our agent is beside this Python.
     beside = (os.path.dirname(sys.executable),) if agent == OWN_AGENT else ()
-    for folder in (*beside, *_INSTALL_FOLDERS):
-        candidate = home / folder / agent
-        if os.access(candidate, os.X_OK) and candidate.is_file():
+    for place in (*beside, *_INSTALL_FOLDERS):
+        candidate = home / place / agent
+        if not os.access(candidate, os.X_OK) or not candidate.is_file():
+            continue
+        if place in beside or not program_path.is_inside(str(candidate), environment, folder):
             return Program(str(candidate), str(candidate.parent))
-    remedy = _REMEDY.get(agent, f"Set {variable} to its path.")
-    raise program_not_found(agent, "it is not on PATH or in the usual install folders", remedy=remedy)
+    return None
 
 
 def program_not_found(agent: str, reason: str, *, remedy: str | None) -> AgentNotFound:
@@ -73,8 +99,9 @@ def program_not_found(agent: str, reason: str, *, remedy: str | None) -> AgentNo
     return AgentNotFound(f"{_NAMES.get(agent) or agent.capitalize()} CLI not found: {reason}", remedy=remedy)
 
 
-def _usable(agent: str, named: str, variable: str, environment: Mapping[str, str]) -> str:
-    path = shutil.which(named, path=environment.get("PATH", os.defpath))
+def _usable(agent: str, named: str, variable: str, environment: Mapping[str, str], folder: Path) -> str:
+    outside = program_path.find_outside(named, environment, folder)
+    path = outside or shutil.which(named, path=environment.get("PATH", os.defpath))
     if path is not None:
         return os.path.abspath(path)
     if os.path.isfile(named):  # Path.is_file raises for a name that is too long or a folder without access

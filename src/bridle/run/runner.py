@@ -97,11 +97,11 @@ class AgentRun:
             if budget.exhausted is not None:
                 self._refuse(Ending(exit_code=None, fault=budget.exhausted, fault_category=Category.BUDGET))
                 return
-            variables = await workspace_variables(request.cwd, self._environment, self._say)
+            variables = await workspace_variables(request.cwd, self._environment, self._say, request.sandbox)
             merged = {**self._environment, **variables}
             environment = {name: value for name, value in merged.items() if value is not None}
             try:
-                program = find_program(request.agent, environment)
+                program = find_program(request.agent, environment, request.cwd, is_sandboxed=request.sandbox.is_on)
             except AgentError as error:
                 self._refuse(Ending(not_found=error.message, exit_code=None), unusable=error)
                 return

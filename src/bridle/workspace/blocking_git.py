@@ -15,7 +15,7 @@ class BlockingGit:
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.folder = folder
-        self.environment = git_command.quiet_environment(environment)
+        self.environment = git_command.quiet_environment(environment, folder)
         """The variables of every git that is run."""
 
     def run(self, *words: str, accepts: tuple[int, ...] = (0,)) -> tuple[int, str]:

@@ -20,6 +20,8 @@ class Config:
 
     def __init__(self) -> None:
         self._values: dict[str, str] = {}
+        self.entries: tuple[tuple[str, str], ...] = ()
+        """All settings in order: a name may have several values."""
         self._files: dict[Path, bytes | None] | None = None
         """Each file that may hold settings, with its content; None where they cannot be cached."""
 
@@ -37,7 +39,8 @@ class Config:
         """Parse the output of git for LIST_CONFIG; of several values of one name the last counts."""
         fields = output.split("\0")
         origins, entries = fields[:-1:2], [entry.partition("\n") for entry in fields[1::2]]
-        self._values = {name: value for name, _, value in entries}
+        self.entries = tuple((name, value) for name, _, value in entries)
+        self._values = dict(self.entries)
         files = {folder / origin.removeprefix("file:") for origin in origins if origin.startswith("file:")}
         # An include may depend on more than files, such as the branch that is checked out.
         is_cacheable = not any(name.startswith(("include.", "includeif.")) for name in self._values)

@@ -36,7 +36,7 @@ class Git:
 
     def __init__(self, folder: Path, environment: Mapping[str, str] | None = None) -> None:
         self.folder = folder
-        self.environment = git_command.quiet_environment(os.environ if environment is None else environment)
+        self.environment = git_command.quiet_environment(os.environ if environment is None else environment, folder)
         """The variables of every git that is run."""
         self._config = Config()
         self.trees: dict[Identity, str] = {}
@@ -69,6 +69,8 @@ class Git:
         """Named pipes that have blocked git, see `special_files`."""
         self.removes_blocking = False
         """Whether they are removed: only after an agent."""
+        self.named_files: tuple[str, ...] = ()
+        """Files of the working copy that the configuration names, see `programs_outside`."""
         self.listings: dict[tuple[str, str, int | None], str] = {}
         """Cached output of `git log`, by its range."""
 
@@ -192,6 +194,11 @@ class Git:
         if cached is not None:
             return cached
         return self._config.update((await self.run(*LIST_CONFIG))[1], self.folder, self.environment)
+
+    async def all_settings(self) -> tuple[tuple[str, str], ...]:
+        """Return the git configuration in order: of a name with several values, all of them."""
+        await self.settings()
+        return self._config.entries
 
     async def is_plain(self) -> bool:
         """Return whether objects and refs can be written directly: no shared permissions, no forced reflogs."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from bridle.errors import GitError
+from bridle.ground import program_path
 from bridle.ground.children.query_result import QueryResult
 from bridle.ground.light.abc_names import Mapping
 from bridle.ground.light.quick_path import Path
@@ -48,16 +49,17 @@ def check_output(
     )
 
 
-def quiet_environment(environment: Mapping[str, str]) -> dict[str, str]:
+def quiet_environment(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
     """Return an environment in which git never prompts or pages, and uses only the repository of its folder.
 
     No hook of the repository runs, not even those for a written ref or index, replace refs are ignored, and no command
     goes into submodules. Settings that the environment has (`safe.directory`, for example) hold, unless they are ours.
+    Git and the programs that it starts by name are not searched in the repository of the folder.
     """
     kept = {name: value for name, value in environment.items() if not name.startswith("GIT_") or _is_kept(name)}
     ours = " ".join(f"'{name}={value}'" for name, value in _OUR_SETTINGS.items())
     return {
-        **kept,
+        **program_path.outside_environment(kept, folder),
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_EDITOR": "true",
         "GIT_PAGER": "cat",

@@ -59,7 +59,8 @@ def test_a_machine_where_it_cannot_work_says_why(tmp_path: Path) -> None:
     refusing = tmp_path / "bwrap"
     refusing.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
     refusing.chmod(0o755)
-    assert bubblewrap.find_programs({"PATH": str(tmp_path)})[0] == str(refusing)  # the system's comes first
+    found = bubblewrap.find_programs({"PATH": str(tmp_path)}, tmp_path / "r")
+    assert found[0] == str(refusing)  # the system's comes first
     assert bubblewrap.probe(str(refusing)).failure == "bwrap: No permissions to create new namespace"
     assert bubblewrap.probe(None).failure == "bwrap was not found"
 

@@ -28,7 +28,7 @@ def test_the_systems_bwrap_comes_first_and_one_that_fails_is_passed_over(tmp_pat
     broken = tmp_path / "bwrap"
     broken.write_text("#!/bin/sh\necho 'setting up uid map: Permission denied' >&2\nexit 1\n")
     broken.chmod(0o755)
-    program, failure = find_sandbox("bwrap", {"PATH": str(tmp_path)})
+    program, failure = find_sandbox("bwrap", {"PATH": str(tmp_path)}, tmp_path / "r")
     assert failure is None
     assert program != str(broken)
     assert ChosenSandbox("bwrap", program) == choose_sandbox(SandboxRules(), {"PATH": str(tmp_path)})

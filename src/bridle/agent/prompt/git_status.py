@@ -10,6 +10,7 @@ import msgspec
 
 from bridle.agent.prompt import git_files
 from bridle.errors import ProcessError
+from bridle.ground import program_path
 from bridle.ground.children.query import query
 
 # A repository that takes longer is huge or broken; the model can run git itself.
@@ -49,7 +50,8 @@ class GitStatus(msgspec.Struct, frozen=True):
 
 async def read_git_status(cwd: Path, top: Path, environment: Mapping[str, str]) -> GitStatus:
     """Run `git status` and `git log` concurrently."""
-    quiet = {**environment, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"}
+    outside = program_path.outside_environment(environment, top)
+    quiet = {**outside, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"}
     status, commits = await asyncio.gather(
         _git(("status", "--short"), cwd, quiet),
         _git(("log", "--oneline", "--no-decorate", "-n", _COMMITS), cwd, quiet),

@@ -23,7 +23,7 @@ def sandbox_for(folder: Path, flag: str | None, say: Say) -> ChosenSandbox:
     Raises UsageError where the named one cannot be used. The runner announces one that is in force.
     """
     settings = load_settings(folder, bridle_home(os.environ), {"sandbox.mode": flag})
-    chosen = choose_sandbox(settings.sandbox, os.environ)
+    chosen = choose_sandbox(settings.sandbox, os.environ, folder)
     check_owner(chosen, folder)
     if not chosen.is_on and settings.sandbox_mode != OFF:
         say(sandbox_line(chosen))
@@ -42,7 +42,7 @@ def sandbox_of_run(
     rules = load_settings(repository, bridle_home(environment)).sandbox
     recorded = rules.mode if recorded is None else recorded
     mode = flag or (recorded if recorded != AUTO else _variable(environment) or AUTO)
-    chosen = choose_sandbox(replace(rules, mode=mode), environment)
+    chosen = choose_sandbox(replace(rules, mode=mode), environment, repository)
     check_owner(chosen, repository)
     return chosen
 

@@ -19,7 +19,7 @@ from bridle.agent.tools.search import ripgrep
 from bridle.cli.machine_interface.run_argument import check_runs_folder
 from bridle.engine.hooks.find_hooks import REPOSITORY_FOLDER
 from bridle.errors import AgentError, DiskError, LockHeld, ProcessError
-from bridle.ground import trust
+from bridle.ground import program_path, trust
 from bridle.ground.children.capture import capture
 from bridle.ground.home import bridle_home
 from bridle.hosts.install import locations
@@ -57,19 +57,20 @@ class Check(Struct, frozen=True):
 
 
 async def check_all(repository: Path, runs: Path, environment: Mapping[str, str]) -> list[Check]:
-    """Run all checks, those of programs concurrently."""
+    """Run all checks, those of programs concurrently. No program that is in the repository is started."""
+    outside = program_path.outside_environment(environment, repository)
     programs = await asyncio.gather(
-        _git(environment),
-        _agent(REQUIRED_AGENT, environment, absent=MISSING),
-        _own_agent(environment),
-        *(_agent(name, environment, absent=NOTE) for name in OTHER_AGENTS),
-        _node(environment),
+        _git(outside),
+        _agent(REQUIRED_AGENT, environment, repository, absent=MISSING),
+        _own_agent(outside),
+        *(_agent(name, environment, repository, absent=NOTE) for name in OTHER_AGENTS),
+        _node(outside),
     )
     return [
         _python(),
         *programs,
-        _ripgrep(environment),
-        _sandbox(environment),
+        _ripgrep(outside),
+        _sandbox(environment, repository),
         _home(environment),
         _runs(runs),
         _hooks(repository, environment),
@@ -101,12 +102,15 @@ async def _git(environment: Mapping[str, str]) -> Check:
     return Check("git", OK, f"git {version}")
 
 
-async def _agent(name: str, environment: Mapping[str, str], *, absent: str) -> Check:
+async def _agent(name: str, environment: Mapping[str, str], repository: Path, *, absent: str) -> Check:
     try:
-        program = find_program(name, environment)
+        program = find_program(name, environment, repository)
     except AgentError as error:
         return Check(name, absent, error.message, error.remedy)
-    version = await _version(program.path, environment)
+    if program.is_inside:
+        message = f"{program.path} is in the repository, where an agent can replace it: it is started in a sandbox only"
+        return Check(name, NOTE, message, f"Install {name} outside of the repository, or leave it so.")
+    version = await _version(program.path, program_path.outside_environment(environment, repository))
     if version is None:
         return Check(name, absent, f"{program.path} does not print its version", f"Try `{program.path} --version`.")
     return Check(name, OK, f"{name} {version} ({program.path}, from {program.found})")
@@ -136,10 +140,10 @@ def _ripgrep(environment: Mapping[str, str]) -> Check:
     return Check("rg", OK, f"ripgrep ({path})")
 
 
-def _sandbox(environment: Mapping[str, str]) -> Check:
+def _sandbox(environment: Mapping[str, str], repository: Path) -> Check:
     """Start a program in a sandbox: nothing else says as well whether that works."""
     name = sandbox_of_this_system()
-    program, failure = find_sandbox(name, environment)
+    program, failure = find_sandbox(name, environment, repository)
     if failure is None:
         return Check("sandbox", OK, f"agents and checks run in {name} ({program}), which {describe_scope(name)}")
     message = f"{name} does not work, so agents and checks run without a sandbox: {failure}"

@@ -72,8 +72,9 @@ async def create_run(
     settings, tasks = request.settings, len(request.plan.tasks)
     if settings.notify:
         notify.check_addresses(settings.notify)
-    agents = _describe_agents(settings, request.repository, environment)
-    check_owner(choose_sandbox(settings.sandbox, environment), request.repository)  # raises before the run is created
+    sandbox = choose_sandbox(settings.sandbox, environment, request.repository)
+    agents = _describe_agents(settings, request.repository, environment, is_sandboxed=sandbox.is_on)
+    check_owner(sandbox, request.repository)  # raises before the run is created
     for line in agents if introduction is None else introduction:
         say(line)
     if not settings.uses_worktrees:
@@ -100,19 +101,23 @@ async def _report_put_aside(runs: Path, git: Git) -> None:
             say(f"your uncommitted changes that the run {run} put aside are not in the files; restore them: {way}")
 
 
-def _describe_agents(settings: Settings, folder: Path, environment: Mapping[str, str]) -> list[str]:
+def _describe_agents(
+    settings: Settings, folder: Path, environment: Mapping[str, str], *, is_sandboxed: bool
+) -> list[str]:
     """Return a line for each listed agent; raise AgentError where none of them is installed."""
     lines: list[str] = []
     missing: list[AgentError] = []
     for name in settings.agents:
         try:
-            program = find_program(name, environment).path
+            found = find_program(name, environment, folder, is_sandboxed=is_sandboxed)
         except AgentError as error:
             missing.append(error)
             lines.append(f"{error.message}. {error.remedy}")
             continue
         request = Request(prompt="-", cwd=folder, agent=name, auth=Auth(settings.auth))
-        lines.append(f"agent {name} ({program}), auth: {build_command(request, program, environment).auth}")
+        where = "; it is in the repository, so it is started in the sandbox only" if found.is_inside else ""
+        auth = build_command(request, found.path, environment).auth
+        lines.append(f"agent {name} ({found.path}), auth: {auth}{where if is_sandboxed else ''}")
         if untrusted := find_untrusted(name, folder, environment).message:
             lines.append(untrusted)
     if len(missing) == len(settings.agents):

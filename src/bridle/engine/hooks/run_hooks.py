@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from bridle.engine.hooks.find_hooks import ON_BREAKPOINT, REPOSITORY, Script, find_scripts
 from bridle.errors import ProcessError
-from bridle.ground import clock, trust
+from bridle.ground import clock, program_path, trust
 from bridle.ground.home import bridle_home
 from bridle.journal.format import codec
 from bridle.journal.format.input_values import Unstorable, parse_input, to_utf8
@@ -163,7 +163,7 @@ class Hooks:
             variables["HOOK_PAYLOAD"] = text
             if hook_type == ON_BREAKPOINT:
                 variables["BREAKPOINT_PAYLOAD"] = text
-        return {**self.environment, **variables}
+        return {**program_path.outside_environment(self.environment, self.repository), **variables}
 
     def _limit_seconds(self) -> float:
         milliseconds = self.environment.get(LIMIT_VARIABLE, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from bridle.loop.adoption.later_files import is_later
-from bridle.loop.protection import baseline, check_programs, startup_files
+from bridle.loop.protection import baseline, check_programs, programs_outside, startup_files
 from bridle.loop.working_copy.run_context import RunContext
 
 
@@ -25,3 +25,4 @@ def carry_changes(
         if start is not None:
             check_programs.carry_changes(context, start.protected, name, is_of_user)
         startup_files.carry_changes(context, name, is_of_user)
+        programs_outside.carry_changes(context, name, is_of_user)

@@ -17,6 +17,7 @@ from bridle.ground.children.spawn import SHORTAGE_REMEDY
 from bridle.loop.checks.state_files import kept_state_files
 from bridle.loop.effect_results import TIMED_OUT, CheckResult
 from bridle.loop.effects import Check
+from bridle.loop.protection.programs_outside import kept_during_check
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.command_output import CommandOutput
 from bridle.run.isolation.sandbox_rules import NETWORK_NONE
@@ -54,7 +55,7 @@ async def run_check(
     began = clock.monotonic()
     with create_output(context.workspace, clock.now(), task, number, context.mask) as output:
         has_network = is_setup or context.sandbox.rules.network != NETWORK_NONE
-        with kept_state_files(context):
+        with kept_state_files(context), kept_during_check(context, is_setup=is_setup):
             exit_code = await _run(context, check.command, output, limit_seconds, has_network=has_network)
     if exit_code:
         _raise_for_shortage(check.command, output.text)

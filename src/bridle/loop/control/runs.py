@@ -42,7 +42,7 @@ from bridle.loop.plan.model import Plan
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED, Verdict
 from bridle.loop.progress_events import Listener, unwatched
-from bridle.loop.protection import uncommitted_changes
+from bridle.loop.protection import programs_outside, uncommitted_changes
 from bridle.loop.protection.git_files import git_metadata
 from bridle.loop.run_inputs import PROCESS_ID, RunInputs, read_inputs
 from bridle.loop.settings.model import Settings
@@ -213,6 +213,7 @@ async def drive_loop_run(
         sandbox=None if sandbox is None else replace(sandbox, on_refused=partial(refused_commands.record, run)),
     )
     context = await with_direnv(context)
+    await programs_outside.find(context)
     for folder in inputs.workspaces:
         for name in await stale_git_locks.clear(folder, among_snapshots=True):
             say(f"removed .git/{name}, which a killed git process had left")

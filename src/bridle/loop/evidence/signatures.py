@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from bridle.errors import UsageError
+from bridle.ground import program_path
 from bridle.ground.children.query import query
 from bridle.ground.children.query_result import QueryResult
 from bridle.loop.evidence.git_keys import SSH, GitKeys
@@ -124,7 +125,7 @@ class Signatures(Struct, frozen=True):
         return await query(
             words,
             cwd=Path.cwd(),
-            environment=self.environment,
+            environment=program_path.outside_environment(self.environment, Path.cwd()),
             limit_seconds=LIMIT_SECONDS,
             limit_bytes=_OUTPUT_LIMIT_BYTES,
             stdin=data,

@@ -13,7 +13,7 @@ from bridle.errors import DiskError, GitError
 from bridle.loop.effect_results import FileReport
 from bridle.loop.performers import branch
 from bridle.loop.protection import baseline as baseline_record
-from bridle.loop.protection import untracked_files
+from bridle.loop.protection import programs_outside, untracked_files
 from bridle.loop.protection.git_files import git_metadata, nested_repositories
 from bridle.loop.protection.git_files.git_metadata import Baseline, GitMetadata
 from bridle.loop.protection.git_files.nested_repositories import Repositories
@@ -78,10 +78,11 @@ async def _restore_and_look(
 ) -> LeftByAgent:
     links = baseline.restore_links()
     special = remove_special_files(context)
+    outside = programs_outside.restore(context, before.name)  # before git, which would run them
     left = await _restore_git(context, before, baseline, state_before)
     after = await snapshot.take(context.git, name=f"{before.name}-after", why="after an iteration", since=before)
     after = await untracked_files.add_hidden(context, after) if after.name != before.name else after
-    return replace(left, after=after, changes=(*links, *special, *left.changes))
+    return replace(left, after=after, changes=(*links, *special, *outside, *left.changes))
 
 
 async def _restore_git(

@@ -22,7 +22,7 @@ from bridle.loop.performers.earlier_attempts import log_task, spent_before
 from bridle.loop.plan.model import Task
 from bridle.loop.process.task_state import Usage
 from bridle.loop.progress_events import AgentPrinted
-from bridle.loop.protection import baseline, check_programs, startup_files, untracked_files
+from bridle.loop.protection import baseline, check_programs, programs_outside, startup_files, untracked_files
 from bridle.loop.user_messages import UserMessageReader
 from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.refs import task_slug
@@ -61,6 +61,7 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader,
         if start is not None:
             check_programs.record(context, start.protected, before.name)
         startup_files.record(context, before.name)
+        await programs_outside.record(context, before.name)
         received = messages.since(args.after)
         prompt = _prompt(context.plan.task(args.task), args, context, (*args.hints, *received.hints))
         prompt_path = _save_prompt(context, args, prompt.text)

@@ -88,13 +88,19 @@ class RunContext(Struct, frozen=True):
 
     def in_working_copy(self, folder: Path) -> RunContext:
         """Return the context in another working copy; logs stay where they are."""
-        return replace(self, git=Git(folder, self.environment), folder=folder, home=self.workspace)
+        return replace(self, git=self.git_in(folder), folder=folder, home=self.workspace)
+
+    def git_in(self, folder: Path) -> Git:
+        """Return a git for another working copy of the repository, which has the same configuration."""
+        git = Git(folder, self.environment)
+        git.named_files = self.git.named_files
+        return git
 
     @property
     def read_only(self) -> tuple[Path, ...]:
-        """What agents and checks must not change: the plan, and the journals of this run and others."""
+        """What agents and checks must not change: the plan, journals, and programs that git starts outside."""
         plan = () if self.plan.path is None else (Path(self.plan.path),)
-        return (*plan, self.run_folder.parent)
+        return (*plan, self.run_folder.parent, *(self.folder / name for name in self.git.named_files))
 
     def with_variables(self, variables: Mapping[str, str | None]) -> RunContext:
         """Return the context with variables set or removed (None). Secrets among them are masked too."""
@@ -143,6 +149,6 @@ def run_context(
 
 async def with_direnv(context: RunContext) -> RunContext:
     """Return the context with the variables of direnv, if it is installed and allowed in the folder."""
-    variables = await workspace_variables(context.folder, context.environment, context.say)
+    variables = await workspace_variables(context.folder, context.environment, context.say, context.sandbox)
     context = context.with_variables(variables)
     return replace(context, sandbox=replace(context.sandbox, variables=frozenset(variables)))

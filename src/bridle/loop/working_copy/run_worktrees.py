@@ -81,7 +81,7 @@ def in_worktree(context: RunContext, worker: int | None = None) -> RunContext:
         path = str(folder / Path(path).relative_to(context.folder))
     inside = replace(
         context,
-        git=Git(folder, context.environment),
+        git=context.git_in(folder),
         folder=folder,
         repository=context.folder,
         worker=worker,
@@ -102,7 +102,7 @@ def in_worktree(context: RunContext, worker: int | None = None) -> RunContext:
 def worker_context(own: RunContext, worker: int) -> RunContext:
     """Return the context for git in a worker's worktree, from that of the run's own one."""
     folder = own.folder.with_name(worktree_name(own.run, worker))
-    return replace(own, git=Git(folder, own.environment), folder=folder, worker=worker)
+    return replace(own, git=own.git_in(folder), folder=folder, worker=worker)
 
 
 def is_complete(folder: Path) -> bool:

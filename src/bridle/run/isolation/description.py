@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
@@ -123,6 +124,7 @@ def describe(
         state.mkdir(parents=True, exist_ok=True)  # in a read-only home the agent could not make it
         writable.append(state)
     protected = [place / name for place in (top, folder) for name in READ_ONLY_AT_WORK]
+    protected += [path for path in _own_environment() if path.is_relative_to(top)]
     secrets = [*(user / name for name in home_view.HIDDEN), home.bridle_home(environment)]
     hidden = (*secrets, *_state_of_others(agent, user, environment), *_expanded(rules.hidden, user))
     state_of_claude = (_claude_state(folder, user, environment),) if agent in _CLAUDE_LIKE else ()
@@ -155,6 +157,11 @@ def describe(
         names=tuple(_names(home_name, environment, program)),
         has_network=has_network,
     )
+
+
+def _own_environment() -> tuple[Path, ...]:
+    """Return where the Python is that runs Bridle: what it imports at its next start runs outside of the sandbox."""
+    return tuple(Path(os.path.realpath(path)) for path in dict.fromkeys((sys.prefix, sys.base_prefix)))
 
 
 def _names(home_name: Path, environment: Mapping[str, str], program: str | None) -> Iterator[Path]:

@@ -28,6 +28,9 @@ def doctor(folder: Path, *arguments: str, path: Path | None = None, **variables:
     environment = {**os.environ, **variables}
     if path is not None:
         environment["PATH"] = f"{path}:/usr/bin:/bin"
+        if path.is_relative_to(folder):  # programs in the current folder are not started
+            folder = folder / "work"
+            folder.mkdir(exist_ok=True)
     done = run_bridle("doctor", "--json", *arguments, cwd=folder, environment=environment)
     return done.returncode, json.loads(done.stdout)
 
@@ -66,7 +69,8 @@ def test_what_is_missing_is_named_with_how_to_mend_it(tmp_path: Path) -> None:
 
 def test_an_agent_that_is_named_by_its_variable_is_found(tmp_path: Path) -> None:
     program(tmp_path / "here", "my-claude", "9.9.9")
-    _, document = doctor(tmp_path, BRIDLE_CLAUDE=str(tmp_path / "here/my-claude"))
+    (tmp_path / "work").mkdir()
+    _, document = doctor(tmp_path / "work", BRIDLE_CLAUDE=str(tmp_path / "here/my-claude"))
     words = {part["name"]: part["message"] for part in document["parts"]}
     assert words["claude"] == f"claude 9.9.9 ({tmp_path}/here/my-claude, from BRIDLE_CLAUDE)"
 

