@@ -17,7 +17,11 @@ def row(name: str, runner: Runner) -> str:
     tables += [f"`[{section}]` of {file}" for file, section in runner.ini]
     tables += [f"`{runner.package_key}` of package.json"] if runner.package_key else []
     settings = ", ".join([*(f"`{file}`" for file in runner.files), *tables])
-    return f"| `{name}` | {settings or '–'} | {', '.join(f'`{file}`' for file in runner.closed) or '–'} |"
+    closed = ", ".join(f"`{file}`" for file in runner.closed)
+    reported = ", ".join(
+        f"`{file}`" if "#" not in file else "`{1}` of {0}".format(*file.split("#")) for file in runner.definitions
+    )
+    return f"| `{name}` | {settings or '–'} | {closed or '–'} | {reported or '–'} |"
 
 
 @pytest.mark.parametrize("name", sorted(RUNNERS))
