@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from bridle.loop.settings.model import Settings
 from tests.loop.fixtures.repositories import make_repository
 
 FILES: dict[str, str | bytes] = {
@@ -27,7 +28,7 @@ FILES: dict[str, str | bytes] = {
 ATTACK = "cp {file} old; printf '{text}' > {file}\n"
 
 
-@pytest.mark.parametrize("clean", ["", "checkout"])
+@pytest.mark.parametrize("clean", [Settings().clean, "checkout"])
 @pytest.mark.parametrize(
     ("checks", "file", "text"),
     [
@@ -38,8 +39,7 @@ ATTACK = "cp {file} old; printf '{text}' > {file}\n"
 def test_it_fails_and_the_next_one_runs_the_file_as_it_was(
     tmp_path: Path, clean: str, checks: tuple[str, str], file: str, text: str
 ) -> None:
-    settings = {"clean": clean} if clean else {}
-    here = make_repository(tmp_path / "r", FILES, checks=checks, **settings)
+    here = make_repository(tmp_path / "r", FILES, checks=checks, clean=clean)
     here.start()
     here.write({"app.sh": ATTACK.format(file=file, text=text)})
     result = here.check(*checks)

@@ -18,9 +18,8 @@ def row(name: str, runner: Runner) -> str:
     tables += [f"`{runner.package_key}` of package.json"] if runner.package_key else []
     settings = ", ".join([*(f"`{file}`" for file in runner.files), *tables])
     closed = ", ".join(f"`{file}`" for file in runner.closed)
-    reported = ", ".join(
-        f"`{file}`" if "#" not in file else "`{1}` of {0}".format(*file.split("#")) for file in runner.definitions
-    )
+    parts = [file.partition("#") for file in runner.definitions]
+    reported = ", ".join(f"`{key}` of {file}" if key else f"`{file}`" for file, _, key in parts)
     return f"| `{name}` | {settings or '–'} | {closed or '–'} | {reported or '–'} |"
 
 

@@ -26,6 +26,8 @@ _HOOKS_PATH = re.compile(
     rb'^[ \t]*(?:\[core\][ \t]*)?hookspath[ \t]*=[ \t]*"?([^"\r\n]+?)"?[ \t]*$', re.IGNORECASE | re.M
 )
 _SETTINGS_LIMIT_BYTES = 1024 * 1024
+# An agent could make any number of them; then they are searched again.
+_NOTED = 10_000
 _WHY = "a program of yours runs it later"
 
 
@@ -41,7 +43,12 @@ def record(context: RunContext, name: str, found: Iterable[str]) -> None:
 
 def note_found(context: RunContext, name: str, found: Sequence[str]) -> None:
     """Note which of these files there were after an agent, so that nothing must search for them again."""
-    disk.write_json_atomic(_found_path(context, name), list(found))
+    path = _found_path(context, name)
+    if len(found) > _NOTED:
+        path.unlink(missing_ok=True)
+        return
+    disk.make_private_folder(path.parent)
+    disk.write_json_atomic(path, list(found))
 
 
 def carry_changes(context: RunContext, name: str, is_of_user: Callable[[str], bool]) -> None:
