@@ -1,7 +1,8 @@
 """Attack: an agent edits a file that a program of the user runs later: a hook of `core.hooksPath`, a task of an editor.
 
-Git often ignores them (`.husky/_`, `.vscode`, `.envrc`), so no commit shows the edit. What no commit contains is
-restored, other changes are reported, and a task whose `May edit:` names the file may change it.
+Git often ignores them (`.husky/_`, `.vscode`, `.envrc`), so no commit shows the edit. They may be in any folder: a user
+opens a package of a repository in the editor, or enters it in a shell. What no commit contains is restored, other
+changes are reported, and a task whose `May edit:` names the file may change it.
 
 With the sandbox: the same; the working copy is writable.
 Without: restored, or reported if the commit contains it.
@@ -13,6 +14,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bridle.loop.protection import startup_files
+from bridle.loop.protection.walk_files import walk
 from tests.loop.fixtures.repositories import make_repository
 
 IGNORED = (".husky/_/pre-commit", ".vscode/tasks.json", ".envrc", ".claude/settings.local.json")
@@ -25,7 +27,7 @@ def test_it_is_restored_or_reported(tmp_path: Path) -> None:
     here.git("config", "core.hooksPath", ".husky/_")
     here.write({".husky/_/pre-commit": "exit 0\n", ".envrc": "as it was\n"})
     here.start()
-    startup_files.record(here.context, "before")
+    startup_files.record(here.context, "before", walk(here.folder).startup)
     here.write(dict.fromkeys((*IGNORED, ".husky/_/pre-push", ".pre-commit-config.yaml", ".mcp.json"), "evil\n"))
     here.write({"a": "2\n"})
     result = here.protect(snapshot="before")
@@ -38,3 +40,32 @@ def test_it_is_restored_or_reported(tmp_path: Path) -> None:
     here.write({".envrc": "allowed\n"})
     assert here.protect(snapshot="before", iteration=2, may_edit=[".envrc"])["undone"] == []
     assert here.read(".envrc") == "allowed\n"
+
+
+def test_they_are_found_in_any_folder_but_those_of_packages(tmp_path: Path) -> None:
+    planted = (
+        *("packages/app/.vscode/tasks.json", "packages/app/.claude/hooks/x.sh", "sub/.envrc", "a.code-workspace"),
+        *(".direnv/profile.rc", "mise.local.toml", ".Rprofile", "sub/.npmrc", ".kiro/settings/mcp.json", ".gdbinit"),
+    )
+    others = ("node_modules/x/.vscode/tasks.json", "packages/app/src/tasks.json", ".venv/bin/activate")
+    rules = "\n".join((*planted, "node_modules", "tasks.json", ".venv"))
+    here = make_repository(tmp_path / "r", {".gitignore": f"{rules}\n", "a": "1\n"}, checks=("true",))
+    here.write({"sub/.venv/bin/activate": "as it was\n", "sub/.envrc": "as it was\n"})
+    here.start()
+    startup_files.record(here.context, "before", walk(here.folder).startup)
+    here.write(dict.fromkeys((*planted, *others, "sub/.venv/bin/activate"), "evil\n"))
+    result = here.protect(snapshot="before")
+    assert {report["path"] for report in result["undone"]} == {*planted, "sub/.venv/bin/activate"}
+    assert [name for name in planted if (here.folder / name).exists()] == ["sub/.envrc"]
+    assert (here.read("sub/.envrc"), here.read("sub/.venv/bin/activate")) == ("as it was\n", "as it was\n")
+    assert [name for name in others if not (here.folder / name).exists()] == []
+
+
+def test_a_claimed_submodule_in_the_index_does_not_hide_that_git_ignores_them(tmp_path: Path) -> None:
+    here = make_repository(tmp_path / "r", {".gitignore": ".vscode/\n", "a": "1\n"}, checks=("true",))
+    here.start()
+    startup_files.record(here.context, "before", ())
+    here.write({".vscode/tasks.json": "evil\n"})
+    head = here.git("rev-parse", "HEAD").strip()
+    here.git("update-index", "--add", "--cacheinfo", f"160000,{head},.vscode")
+    assert [report["path"] for report in here.protect(snapshot="before")["undone"]] == [".vscode/tasks.json"]

@@ -182,7 +182,7 @@ class PrepareResult(Result, frozen=True, kw_only=True):
 class ChecksResult(CopyResult, frozen=True, kw_only=True):
     """How the checks ended, and on which tree they ran."""
 
-    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"clock", "head", "outside"})
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"clock", "head", "outside", "reported"})
 
     passed: bool = False
     results: tuple[CheckResult, ...] = ()
@@ -191,6 +191,8 @@ class ChecksResult(CopyResult, frozen=True, kw_only=True):
     changed_count: int = 0
     outside: tuple[str, ...] = ()
     """Files that no commit contains, if the checks fail without them."""
+    reported: tuple[FileReport, ...] = ()
+    """What the code that the checks ran changed in `.git`, or in files that programs of the user run later."""
 
 
 class WorkResult(CopyResult, frozen=True, kw_only=True):

@@ -132,7 +132,7 @@ def test_of_files_that_define_a_check_only_that_part_is_protected(command: str, 
     [
         (
             "make test",
-            {"GNUmakefile", "makefile", "sub/GNUmakefile", "sub/makefile"} | {"test", "unit", "sub/check"},
+            {"GNUmakefile", "makefile", "sub/GNUmakefile", "sub/makefile"} | {"test", "unit", "sub/check", "mk/*.mk"},
         ),
         ("python -m unittest", {"unittest.py", "unittest/__init__.py", "unittest/__main__.py"}),
         ("pytest -q", {"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"}),

@@ -17,7 +17,10 @@ def row(name: str, runner: Runner) -> str:
     tables += [f"`[{section}]` of {file}" for file, section in runner.ini]
     tables += [f"`{runner.package_key}` of package.json"] if runner.package_key else []
     settings = ", ".join([*(f"`{file}`" for file in runner.files), *tables])
-    return f"| `{name}` | {settings or '–'} | {', '.join(f'`{file}`' for file in runner.closed) or '–'} |"
+    closed = ", ".join(f"`{file}`" for file in runner.closed)
+    parts = [file.partition("#") for file in runner.definitions]
+    reported = ", ".join(f"`{key}` of {file}" if key else f"`{file}`" for file, _, key in parts)
+    return f"| `{name}` | {settings or '–'} | {closed or '–'} | {reported or '–'} |"
 
 
 @pytest.mark.parametrize("name", sorted(RUNNERS))

@@ -16,20 +16,18 @@ from msgspec import Struct, field
 
 from bridle.errors import GitError
 from bridle.ground import disk, ids
-from bridle.ground.git_folder import find_common_folder, git_folder
+from bridle.ground.git_folder import git_folder
 from bridle.ground.lock import FileLock
 from bridle.loop.checks.without_files import put_back
+from bridle.loop.effect_results import FileReport
 from bridle.loop.protection import baseline
-from bridle.loop.protection.git_files import git_metadata, nested_repositories
-from bridle.loop.protection.git_files.nested_repositories import Repositories
 from bridle.loop.protection.grown_files import find_grown
 from bridle.loop.protection.tree_changes import changes_since
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import files_index, git_leftovers, git_links, snapshot
+from bridle.workspace import files_index, git_leftovers, snapshot
 from bridle.workspace.files_index import look
 from bridle.workspace.git_leftovers import Leftovers
-from bridle.workspace.git_links import Links
 from bridle.workspace.merge import overlay
 from bridle.workspace.restore import restore_files, stage
 
@@ -53,6 +51,8 @@ class CheckedTree(Struct):
     """The tree of all files that are not ignored, byte for byte."""
     changed: list[str] = field(default_factory=list)
     """Files that the checks changed and that were reverted; set when they have ended."""
+    reports: list[FileReport] = field(default_factory=list)
+    """What the checks changed that is in no tree, and that was restored or is to be looked at; set when they ended."""
     ignored: list[str] | None = None
     """Ignored files and folders after the checks; None where they were not listed."""
 
@@ -93,7 +93,10 @@ def _untracked(context: RunContext) -> tuple[str, ...]:
 
 @asynccontextmanager
 async def fixed_tree(context: RunContext, *, is_known: bool = False) -> AsyncIterator[CheckedTree]:
-    """Fix the tree of a working copy while checks run in it. `is_known`: the files are as at the last look."""
+    """Fix the tree of a working copy while checks run in it. `is_known`: the files are as at the last look.
+
+    What git obeys must be restored before the end, which starts git: see `after_check`.
+    """
     stem = _stem(context)
     lock = await asyncio.to_thread(
         FileLock.hold, stem.with_suffix(".lock"), holder=f"checks of {context.run}", wait_seconds=LOCK_SECONDS
@@ -108,10 +111,7 @@ async def fixed_tree(context: RunContext, *, is_known: bool = False) -> AsyncIte
         checked = CheckedTree(files, await baseline.work_in(context, files), exact)
         head, state = _read_head(context), git_leftovers.read_state(context.folder)
         disk.write_json_atomic(stem.with_suffix(".json"), {"files": files, "exact": exact, "head": head})
-        common, links = find_common_folder(context.folder), git_metadata.find_links(context.folder)
-        nested = nested_repositories.read(context.folder, common)
         yield checked
-        harmful = await _restore_before_git(context, common, links, nested)
         await stale_git_locks.clear(context.folder)
         left = await git_leftovers.undo(context.git, state)
         found = await files_index.changed_since_look(context.git)
@@ -119,19 +119,11 @@ async def fixed_tree(context: RunContext, *, is_known: bool = False) -> AsyncIte
         # Git takes a file as unchanged whose conversion for a commit is the same.
         is_unchanged = found is not None and not found.changed and not files_index.converts(context.git)
         checked.changed = [] if is_unchanged else await _revert_changes(context, exact)
-        checked.changed += [*_describe_leftovers(left), *harmful]
+        checked.changed += _describe_leftovers(left)
         await _restore_head(context, head, checked.changed)
         stem.with_suffix(".json").unlink(missing_ok=True)
     finally:
         lock.release()
-
-
-async def _restore_before_git(
-    context: RunContext, common: Path | None, links: Links, nested: Repositories
-) -> list[str]:
-    """Restore what git follows and obeys before git is started; return the names of those files."""
-    removed = [f".git/{name}" for name in git_links.restore(common, links)] if common is not None else []
-    return [*removed, *(report.path for report in await nested_repositories.restore(context.git, common, nested))]
 
 
 def _describe_leftovers(left: Leftovers) -> list[str]:

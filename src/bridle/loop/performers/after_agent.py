@@ -13,11 +13,12 @@ from bridle.errors import DiskError, GitError
 from bridle.loop.effect_results import FileReport
 from bridle.loop.performers import branch
 from bridle.loop.protection import baseline as baseline_record
-from bridle.loop.protection import programs_outside, untracked_files
+from bridle.loop.protection import programs_outside, startup_files, untracked_files
 from bridle.loop.protection.git_files import git_metadata, nested_repositories
 from bridle.loop.protection.git_files.git_metadata import Baseline, GitMetadata
 from bridle.loop.protection.git_files.nested_repositories import Repositories
 from bridle.loop.protection.repairs import OUR_FOLDERS
+from bridle.loop.protection.walk_files import walk
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import discard_broken
@@ -47,12 +48,15 @@ class BeforeAgent(Struct, frozen=True):
     git_state: GitState
     nested: Repositories
     """The repositories below it."""
+    startup: tuple[str, ...] = ()
+    """Files that programs of the user run later; see `startup_files`."""
 
 
 def read_before(context: RunContext, baseline: Baseline) -> BeforeAgent:
-    """Read the state of git without starting it."""
-    nested = nested_repositories.read(context.folder, baseline.metadata.folder)
-    return BeforeAgent(git_leftovers.read_state(context.folder), nested)
+    """Read the state of git, and find the files that programs of the user run later, without starting git."""
+    walked = walk(context.folder)
+    nested = nested_repositories.read(context.folder, baseline.metadata.folder, walked.repositories)
+    return BeforeAgent(git_leftovers.read_state(context.folder), nested, walked.startup)
 
 
 async def restore(context: RunContext, before: Snapshot, baseline: Baseline, state_before: BeforeAgent) -> LeftByAgent:
@@ -89,10 +93,11 @@ async def _restore_git(
     context: RunContext, before: Snapshot, baseline: Baseline, state_before: BeforeAgent
 ) -> LeftByAgent:
     """Restore git's own files, the branch and the refs after an agent; its changes to the tree stay."""
-    git_after = _read(context, baseline)
+    git_after = read_git(context, baseline)
     if baseline.metadata.folder is not None and not baseline.metadata.folder.is_dir():
         raise _git_deleted(context)  # its settings alone would make no repository
-    restored = await _restore_control_files(context, baseline, git_after, state_before.nested)
+    restored, startup = await restore_control_files(context, baseline, git_after, state_before)
+    startup_files.note_found(context, before.name, startup)
     for name in await stale_git_locks.clear(context.folder):
         context.say(f"removed .git/{name}, which a git process of the agent had left")
     changes = _restore_folders(context)
@@ -101,12 +106,19 @@ async def _restore_git(
         raise _git_deleted(context)
     changes += [*_describe_leftovers(leftovers), *restored]
     has_left = await branch.keep_branch(context, head=before.head)
-    if has_left or git_after.refs != baseline.metadata.refs:
-        git_after = _read(context, baseline)
-        changes += await git_metadata.restore_refs(context.git, baseline.metadata, git_after, context.came_from)
-        baseline.accept_refs(git_after, _read(context, baseline))
-    changes += git_metadata.restore_logs(baseline.metadata, git_after)
+    if has_left:
+        git_after = read_git(context, baseline)
+    changes += await restore_refs(context, baseline, git_after)
     return LeftByAgent(None, tuple(changes), has_left, leftovers.conflicts[:SHOWN_FILES])
+
+
+async def restore_refs(context: RunContext, baseline: Baseline, now: GitMetadata) -> list[FileReport]:
+    """Restore branches, tags and reflogs after an agent or a check; report what was changed."""
+    reports = []
+    if now.refs != baseline.metadata.refs:
+        reports += await git_metadata.restore_refs(context.git, baseline.metadata, now, context.came_from)
+        baseline.accept_refs(now, read_git(context, baseline))
+    return [*reports, *git_metadata.restore_logs(baseline.metadata, now)]
 
 
 def _git_deleted(context: RunContext) -> GitError:
@@ -116,18 +128,24 @@ def _git_deleted(context: RunContext) -> GitError:
     )
 
 
-async def _restore_control_files(
-    context: RunContext, baseline: Baseline, now: GitMetadata, nested: Repositories
-) -> list[FileReport]:
-    """Restore what git obeys before anything else: the next git would run what the agent wrote."""
+async def restore_control_files(
+    context: RunContext, baseline: Baseline, now: GitMetadata, before: BeforeAgent
+) -> tuple[list[FileReport], tuple[str, ...]]:
+    """Restore what git obeys before anything else: the next git would run what an agent or a check wrote.
+
+    The same walk finds the files that programs of the user run later; their names are returned too.
+    """
     reports = git_metadata.restore_files(baseline.metadata, now)
-    if now.folder is not None:
-        reports += await nested_repositories.restore(context.git, now.folder, nested)
-        reports += await nested_repositories.make_linked_harmless(context.git, baseline.metadata, now)
-    return reports
+    if now.folder is None:
+        return reports, ()
+    walked = walk(context.folder)
+    reports += await nested_repositories.restore(context.git, now.folder, before.nested, walked.repositories)
+    reports += await nested_repositories.make_linked_harmless(context.git, baseline.metadata, now)
+    return reports, walked.startup
 
 
-def _read(context: RunContext, baseline: Baseline) -> GitMetadata:
+def read_git(context: RunContext, baseline: Baseline) -> GitMetadata:
+    """Read git's own files where they were before."""
     return git_metadata.read_metadata(context.folder, context.progress_folder, place=baseline.metadata.folder)
 
 

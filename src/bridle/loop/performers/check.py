@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from bridle.loop.checks import bytecode
-from bridle.loop.checks.fixed_tree import CheckedTree, fixed_tree, forget_interrupted
+from bridle.loop.checks.between_checks import read_protected
+from bridle.loop.checks.fixed_tree import CheckedTree, forget_interrupted
 from bridle.loop.checks.fresh_checkout import changed_in, checkout
 from bridle.loop.checks.not_in_commit import not_in_commit
 from bridle.loop.checks.run_check import run_check
 from bridle.loop.checks.without_files import without_files
-from bridle.loop.effect_results import CheckResult, ChecksResult
+from bridle.loop.effect_results import CheckResult, ChecksResult, FileReport
 from bridle.loop.effects import AFTER_WORK, BEFORE_WORK, Check, CheckArgs
-from bridle.loop.performers.after_agent import remove_special_files
+from bridle.loop.performers.after_check import unchanged_by_checks, unchanged_repositories
 from bridle.loop.protection import baseline
 from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.run_context import RunContext
@@ -30,23 +31,23 @@ async def check(args: CheckArgs, context: RunContext) -> ChecksResult:
 
     A second attempt after a crash starts with the files as they were before the first one.
     """
-    async with fixed_tree(context, is_known=known_files.take_over(context, args.kind)) as fixed:
+    async with unchanged_by_checks(context, is_known=known_files.take_over(context, args.kind)) as fixed:
         bytecode.remove_new(context)
         if context.settings.clean == CHECKOUT:
-            results, changed = await _in_checkout(context, fixed.work, args.checks, args.task)
+            results, changed = await _in_checkout(context, fixed, args.checks, args.task)
         else:
             results, changed = await run_checks(context, args.checks, task=args.task), []
-        for report in remove_special_files(context):  # git starts next
-            context.say(f"{args.task}: {report.path}: {report.what}")
     passed = bool(results) and all(result.passed for result in results)
     outside: list[str] = []
     if passed and context.settings.clean != CHECKOUT and args.when in _BY_ITSELF:
         outside = await _find_needed(args, context, fixed)
-    if not fixed.changed:
+    if not fixed.changed and not fixed.reports:
         known_files.hand_over(context, args.kind)
     changed = [*fixed.changed, *changed]
     for name in changed[:SHOWN_NAMES]:
         context.say(f"{args.task}: a check changed {name}; the change was reverted")
+    for report in fixed.reports[:SHOWN_NAMES]:
+        context.say(f"{args.task}: after a check: {report.path}: {report.what}")
     return ChecksResult(
         tree=fixed.work,
         passed=passed,
@@ -54,6 +55,7 @@ async def check(args: CheckArgs, context: RunContext) -> ChecksResult:
         changed=tuple(changed[:SHOWN_NAMES]),
         changed_count=len(changed),
         outside=tuple(outside[:SHOWN_NAMES]),
+        reported=tuple(FileReport(one.path, f"during a check: {one.what}") for one in fixed.reports[:SHOWN_NAMES]),
     )
 
 
@@ -64,12 +66,13 @@ async def _find_needed(args: CheckArgs, context: RunContext, tree: CheckedTree) 
         if not files:
             return []
         names = [str(file) for file in files]
-        async with fixed_tree(context, is_known=True):
+        async with unchanged_by_checks(context, is_known=True) as again:
             with without_files(context, files) as is_without:
                 if not is_without:
                     return names
                 context.say(f"{args.task}: running the checks again without {', '.join(names[:SHOWN_NAMES])}")
                 results = await run_checks(context, args.checks, task=args.task)
+    tree.reports += again.reports
     return [] if all(result.passed for result in results) else names
 
 
@@ -97,21 +100,25 @@ def broke_worktree(args: CheckArgs, context: RunContext, error: Exception) -> Ch
     return ChecksResult(results=tuple(results))
 
 
-async def run_checks(context: RunContext, checks: Iterable[Check], *, task: str) -> list[CheckResult]:
+async def run_checks(context: RunContext, checks: Sequence[Check], *, task: str) -> list[CheckResult]:
     """Run all of them in turn, also after one has failed: the next prompt shows all failures."""
     limit = context.settings.check_seconds
-    return [
-        await run_check(context, check, task=task, number=number, limit_seconds=limit)
-        for number, check in enumerate(checks, 1)
-    ]
+    results = []
+    for number, check in enumerate(checks, 1):
+        protected = await read_protected(context, task) if number < len(checks) else None
+        result = await run_check(context, check, task=task, number=number, limit_seconds=limit)
+        results.append(result if protected is None else await protected.restore(context, result))
+    return results
 
 
 async def _in_checkout(
-    context: RunContext, tree: str, checks: Iterable[Check], task: str
+    context: RunContext, tree: CheckedTree, checks: Sequence[Check], task: str
 ) -> tuple[list[CheckResult], list[str]]:
     """Run checks in a fresh checkout; a setup that fails there counts as a failed check."""
-    async with checkout(context, tree, task=task) as place:
+    async with checkout(context, tree.work, task=task) as place:
         if place.failed is not None:
             return [place.failed], []
-        results = await run_checks(place.context, checks, task=task)
-        return results, await changed_in(place, tree)
+        async with unchanged_repositories(place.context) as reports:
+            results = await run_checks(place.context, checks, task=task)
+        tree.reports += reports
+        return results, await changed_in(place, tree.work)

@@ -15,6 +15,7 @@ from bridle.loop.performers.after_agent import remove_special_files
 from bridle.loop.performers.branch import last_of_run
 from bridle.loop.protection import baseline, check_programs, file_states, startup_files, untracked_files
 from bridle.loop.protection.baseline import Baseline
+from bridle.loop.protection.changed_definitions import report_definitions
 from bridle.loop.protection.file_states import Entry
 from bridle.loop.protection.git_files.submodules import dirty_submodules
 from bridle.loop.protection.newly_ignored import changed_ignored_files, newly_ignored_files
@@ -76,7 +77,11 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
         changes = await changes_since(context, last or start.work, tree, leave=start.untracked)
     left_out = [name for name in context.git.left_out if name not in start.untracked]
     reported = [*await _tests(context, changes), *await _others(context, changes), *_report_left_out(left_out)]
-    reported += [*_report_new_settings(context, start, changes), *committed, *special, *remove_special_files(context)]
+    reported += [
+        *_report_new_settings(context, start, changes),
+        *await report_definitions(context, start.protected, changes),
+    ]
+    reported += [*committed, *special, *remove_special_files(context)]
     restored = [report.path for report in undone if report.path in start.kept and report.path in start.untracked]
     reported += [*missing, *(found.reports() if found is not None else ())]
     reported = [report for report in reported if report.path not in restored]

@@ -125,6 +125,7 @@ class EffectRequests:
         )
         checked = await self.for_task(task, args, f"{task.title}: checks {when}")
         task.checked_on = self._workers.base_commit(task)
+        task.report(checked.reported)
         return checked
 
     async def protect(self, task: TaskState, work: WorkResult) -> ProtectResult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from bridle.loop.protection.executed_scripts import executed_scripts, is_shell_script, possible_paths
 from bridle.loop.protection.findings import Findings, RepositoryFiles
@@ -34,6 +34,8 @@ _SCRIPT_DEPTH = 3
 _SCRIPTS = 64
 _SCRIPT_CHARACTERS = 256 * 1024
 _COMMAND_CHARACTERS = 60
+# Files that compilers write for make: the headers of each object.
+_DEPENDENCIES = (".d", ".dep", ".deps", ".Po", ".Plo")
 _PYTHONPATH = "PYTHONPATH="
 _PROGRAM = re.compile(r"(?!-)[A-Za-z0-9._+/-]{1,200}")
 
@@ -111,6 +113,7 @@ class _Finder:
             for test in rest.words:
                 self._test_name(test, rest.folder, why)
         if name in RUNNERS:
+            self.findings.definitions |= dict.fromkeys(RUNNERS[name].definitions, name)
             find_settings(name, rest, self.repository, self.findings)
 
     # Makefiles
@@ -138,6 +141,7 @@ class _Finder:
         for target in used.unmade:
             self.findings.absent[join(folder, target)] = f"make would not run the recipe of {target} any more"
         self.findings.made.update(join(folder, target) for target in used.made)
+        self._missing_includes(texts, folder)
         for recipe in used.recipes:
             self.read_line(recipe, folder, why=why, depth=depth - 1)
 
@@ -157,6 +161,15 @@ class _Finder:
                 includes = [join(folder, include) for include in makefile.uses([text], ()).includes]
                 pending += [name for include in includes for name in self._matching(include)]
         return texts
+
+    def _missing_includes(self, texts: Mapping[str, str], folder: str) -> None:
+        """Forbid files that a makefile would include, unless make or a compiler makes them."""
+        for path, text in texts.items():
+            for include in makefile.uses([text], ()).includes:
+                name, is_made = join(folder, include), any(makefile.has_goal(one, include) for one in texts.values())
+                is_outside = name.startswith(("/", "../")) or not name
+                if name not in texts and not is_made and not is_outside and not name.endswith(_DEPENDENCIES):
+                    self.findings.absent[name] = f"{path} would include it"
 
     def _matching(self, path: str) -> list[str]:
         return [name for name in self.repository.names if matches(path, name)] if is_pattern(path) else [path]

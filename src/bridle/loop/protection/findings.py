@@ -33,6 +33,8 @@ class Findings(Struct):
     """Files that must not be added, each with the reason; the last part of a path may be a pattern."""
     reviewed: dict[str, str] = field(default_factory=dict)
     """Files that are reported if they are added, each with the reason; as in `absent`."""
+    definitions: dict[str, str] = field(default_factory=dict)
+    """Names of files that are reported if they are changed, each with the program that reads it."""
     conftest_folders: set[str] = field(default_factory=set)
     python_folders: set[str] = field(default_factory=set)
     programs: set[str] = field(default_factory=set)
@@ -63,4 +65,5 @@ class Findings(Struct):
             programs=tuple(sorted(self.programs)),
             program_folders=tuple(sorted(self.program_folders)),
             made=tuple(sorted(self.made)),
+            definitions=dict(sorted(self.definitions.items())),
         )

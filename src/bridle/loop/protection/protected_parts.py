@@ -75,6 +75,10 @@ class Protected(Struct, frozen=True):
     """Folders in which checks start them, such as packages of a workspace; `""` is the top."""
     made: tuple[str, ...] = ()
     """Files that recipes of make make: while they are newer than their prerequisites, make does not run these."""
+    definitions: Mapping[str, str] = field(default_factory=dict)
+    """Names of files that define how a check runs and that ordinary work edits, each with the program; in any folder.
+
+    `#` separates a key from the file whose other parts are not reported."""
 
     @property
     def paths(self) -> list[str]:

@@ -16,6 +16,8 @@ from bridle.loop.protection.repairs import Repair
 
 Entries = Mapping[str, list[str]]
 """The mode and the digest of each file."""
+File = tuple[str, bytes]
+"""The mode of a file, and its content or the target of the link."""
 
 
 def record(top: Path, names: Iterable[str], folder: Path) -> dict[str, list[str]]:
@@ -23,9 +25,9 @@ def record(top: Path, names: Iterable[str], folder: Path) -> dict[str, list[str]
     disk.make_private_folder(folder)
     entries: dict[str, list[str]] = {}
     for name in names:
-        read = _read(top / name)
-        if read is not None:
-            mode, data = read
+        file = read(top / name)
+        if file is not None:
+            mode, data = file
             digest = hashlib.sha256(data).hexdigest()
             if not (folder / digest).exists():
                 disk.write_atomic(folder / digest, data)
@@ -36,9 +38,17 @@ def record(top: Path, names: Iterable[str], folder: Path) -> dict[str, list[str]
 def find_changed(top: Path, entries: Entries, folder: Path, why: str) -> Iterator[Repair]:
     """Yield the repairs of the files that were changed or deleted since they were recorded."""
     for name, (mode, digest) in entries.items():
-        now = _read(top / name)
+        now = read(top / name)
         if now is None or (now[0], hashlib.sha256(now[1]).hexdigest()) != (mode, digest):
             data = disk.read_bounded(folder / digest, file_states.LIMIT_BYTES)
+            change = "changed" if os.path.lexists(top / name) else "deleted"
+            yield Repair(name, f"it was {change}, and {why}", Entry(mode, ""), data)
+
+
+def changed_from(top: Path, before: Mapping[str, File], why: str) -> Iterator[Repair]:
+    """Yield the repairs of the files that differ from what `read` returned."""
+    for name, (mode, data) in before.items():
+        if read(top / name) != (mode, data):
             change = "changed" if os.path.lexists(top / name) else "deleted"
             yield Repair(name, f"it was {change}, and {why}", Entry(mode, ""), data)
 
@@ -50,7 +60,7 @@ def carry_changes(before: Entries, now: Entries, is_of_user: Callable[[str], boo
     return {name: entry for name, entry in chosen.items() if entry is not None}
 
 
-def _read(place: Path) -> tuple[str, bytes] | None:
+def read(place: Path) -> File | None:
     """Return the mode and the content of a file or link; None for anything else and for large files."""
     try:
         mode = place.lstat().st_mode

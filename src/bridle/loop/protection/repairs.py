@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -90,6 +91,9 @@ def added_files(folder: Path, listed: Mapping[str, str]) -> Iterator[tuple[str, 
                 yield path, why
             continue
         place = Path(path)
+        if is_pattern(str(place.parent)):
+            yield from ((name, why) for name in sorted(glob.glob(path, root_dir=folder)))
+            continue
         names = os.listdir(folder / place.parent) if (folder / place.parent).is_dir() else []
         yield from ((str(place.with_name(name)), why) for name in sorted(names) if matches(place.name, name))
 

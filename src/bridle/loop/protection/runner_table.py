@@ -21,6 +21,10 @@ class Runner(Struct, frozen=True):
     """Files and sections in them."""
     package_key: str | None = None
     """Its key in package.json."""
+    definitions: tuple[str, ...] = ()
+    """Files in any folder that define what it builds and runs, and that ordinary work edits: changes are reported.
+
+    After a `#` comes the only key whose changes are."""
 
 
 PYTEST = "pytest"
@@ -28,6 +32,12 @@ _CARGO = (".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-to
 _RUST_LINTERS = ("clippy.toml", ".clippy.toml", "rustfmt.toml", ".rustfmt.toml")
 _COMPOSE = ("compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml")
 _OVERRIDES = tuple(name.replace(".y", ".override.y") for name in _COMPOSE)
+_BAZEL = ("BUILD", "BUILD.bazel", "WORKSPACE", "WORKSPACE.bazel", "MODULE.bazel", "*.bzl")
+_CMAKE = ("CMakeLists.txt", "CMakePresets.json", "*.cmake")
+_GRADLE = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts")
+_IMPORTS = ("package.json#imports",)
+_MESON = ("meson.build", "meson_options.txt", "meson.options")
+_MSBUILD = ("*.csproj", "*.fsproj", "*.vbproj", "*.sln", "*.slnx")
 _MAVEN = ("maven.config", "jvm.config", "extensions.xml", "wrapper/maven-wrapper.properties")
 
 RUNNERS: dict[str, Runner] = {
@@ -38,30 +48,36 @@ RUNNERS: dict[str, Runner] = {
     ),
     "ava": Runner(files=("ava.config.*",), package_key="ava"),
     "bandit": Runner(files=(".bandit",), toml="tool.bandit"),
-    "bazel": Runner(closed=(".bazelrc", ".bazelversion")),
+    "bazel": Runner(closed=(".bazelrc", ".bazelversion"), definitions=_BAZEL),
     "biome": Runner(files=("biome.json", "biome.jsonc")),
     "black": Runner(toml="tool.black"),
-    "bun": Runner(closed=("bunfig.toml", ".env", ".env.local", ".env.test", ".npmrc")),
+    "bun": Runner(closed=("bunfig.toml", ".env", ".env.local", ".env.test", ".npmrc"), definitions=_IMPORTS),
     "bundle": Runner(closed=(".bundle/config",)),
     "c8": Runner(files=(".c8rc", ".c8rc.*"), package_key="c8"),
-    "cargo": Runner(files=_RUST_LINTERS, closed=_CARGO),
+    "cargo": Runner(files=_RUST_LINTERS, closed=_CARGO, definitions=("Cargo.toml", "build.rs")),
+    "cmake": Runner(definitions=_CMAKE),
     "coverage": Runner(
         files=(".coveragerc",), toml="tool.coverage", ini=(("setup.cfg", "coverage:*"), ("tox.ini", "coverage:*"))
     ),
+    "ctest": Runner(definitions=_CMAKE),
     "cypress": Runner(files=("cypress.config.*",)),
     "deno": Runner(files=("deno.json", "deno.jsonc")),
     "direnv": Runner(closed=(".envrc",)),
     "docker": Runner(files=_COMPOSE, closed=(*_OVERRIDES, ".env")),
     "doit": Runner(files=("dodo.py",)),
     "dotenv": Runner(closed=(".env",)),
-    "dotnet": Runner(files=("Directory.Build.props", "Directory.Build.targets", "global.json", ".runsettings")),
+    "dotnet": Runner(
+        files=("Directory.Build.props", "Directory.Build.targets", "global.json", ".runsettings"), definitions=_MSBUILD
+    ),
     "eslint": Runner(
         files=("eslint.config.*", ".eslintrc", ".eslintrc.*", ".eslintignore"), package_key="eslintConfig"
     ),
     "flake8": Runner(files=(".flake8",), ini=(("setup.cfg", "flake8"), ("tox.ini", "flake8"))),
-    "go": Runner(closed=("go.work",)),
+    "go": Runner(closed=("go.work",), definitions=("go.mod",)),
     "golangci-lint": Runner(files=(".golangci.*",)),
-    "gradle": Runner(files=("gradle.properties",), closed=("gradle/wrapper/gradle-wrapper.properties",)),
+    "gradle": Runner(
+        files=("gradle.properties",), closed=("gradle/wrapper/gradle-wrapper.properties",), definitions=_GRADLE
+    ),
     "hatch": Runner(files=("hatch.toml",), toml="tool.hatch.envs"),
     "invoke": Runner(files=("tasks.py", "invoke.*")),
     "isort": Runner(files=(".isort.cfg",), toml="tool.isort", ini=(("setup.cfg", "isort"), ("tox.ini", "isort"))),
@@ -70,12 +86,15 @@ RUNNERS: dict[str, Runner] = {
     "just": Runner(files=("justfile", "Justfile", ".justfile")),
     "karma": Runner(files=("karma.conf.*",)),
     "lerna": Runner(files=("lerna.json",)),
+    "meson": Runner(definitions=_MESON),
     "mise": Runner(closed=("mise.toml", ".mise.toml", ".tool-versions")),
     "mocha": Runner(files=(".mocharc.*", ".mocharc", "test/mocha.opts"), package_key="mocha"),
-    "mvn": Runner(closed=tuple(f".mvn/{name}" for name in _MAVEN)),
+    "mvn": Runner(closed=tuple(f".mvn/{name}" for name in _MAVEN), definitions=("pom.xml",)),
     "mypy": Runner(files=("mypy.ini", ".mypy.ini"), toml="tool.mypy", ini=(("setup.cfg", "mypy*"),)),
+    "ninja": Runner(definitions=("build.ninja", *_CMAKE, *_MESON)),
+    "node": Runner(definitions=_IMPORTS),
     "nox": Runner(files=("noxfile.py",)),
-    "npm": Runner(closed=(".npmrc",)),
+    "npm": Runner(closed=(".npmrc",), definitions=_IMPORTS),
     "nx": Runner(files=("nx.json", "project.json")),
     "nyc": Runner(files=(".nycrc", ".nycrc.*"), package_key="nyc"),
     "pdm": Runner(closed=("pdm.toml",), toml="tool.pdm.scripts"),
@@ -83,7 +102,7 @@ RUNNERS: dict[str, Runner] = {
     "phpunit": Runner(files=("phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml")),
     "pipenv": Runner(closed=(".env",)),
     "playwright": Runner(files=("playwright.config.*",)),
-    "pnpm": Runner(files=("pnpm-workspace.yaml",), closed=(".npmrc", ".pnpmfile.cjs")),
+    "pnpm": Runner(files=("pnpm-workspace.yaml",), closed=(".npmrc", ".pnpmfile.cjs"), definitions=_IMPORTS),
     "poe": Runner(files=("poe_tasks.*",), toml="tool.poe"),
     "pre-commit": Runner(files=(".pre-commit-config.yaml",)),
     "prettier": Runner(
@@ -111,7 +130,7 @@ RUNNERS: dict[str, Runner] = {
     "uv": Runner(closed=("uv.toml",)),
     "vitest": Runner(files=("vitest.config.*", "vitest.workspace.*", "vite.config.*")),
     "yamllint": Runner(files=(".yamllint", ".yamllint.*")),
-    "yarn": Runner(closed=(".yarnrc.yml", ".yarnrc", ".npmrc")),
+    "yarn": Runner(closed=(".yarnrc.yml", ".yarnrc", ".npmrc"), definitions=_IMPORTS),
 }
 ALIASES = {
     "py.test": PYTEST,

@@ -1,63 +1,54 @@
 """Files of the working copy that programs of the user run by themselves later: hooks, tasks of editors, settings.
 
-They are recorded before every agent. What no commit contains, because git ignores it or the user has not added it, is
-restored after the agent: nothing else would show the change. Other changes are reported.
+They are recorded before every agent and every check. What no commit contains, because git ignores it or the user has
+not added it, is restored afterwards: nothing else would show the change. Other changes are reported.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bridle.ground import disk
 from bridle.ground.git_folder import find_common_folder
 from bridle.loop.effect_results import FileReport
-from bridle.loop.protection import recorded_files
-from bridle.loop.protection.repairs import MAY_EDIT, Repair
+from bridle.loop.protection import recorded_files, startup_table
+from bridle.loop.protection.repairs import MAY_EDIT, Repair, apply
+from bridle.loop.protection.walk_files import walk
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
 
 FOLDER = "bridle-startup"
 
-# Who runs each file, or reads it for commands to run.
-FILES: Mapping[str, tuple[str, ...]] = {
-    "direnv": (".envrc",),
-    "your editor": (
-        *(".vscode/tasks.json", ".vscode/settings.json", ".vscode/launch.json", ".vscode/mcp.json", "*.code-workspace"),
-        *(".idea/workspace.xml", ".idea/watcherTasks.xml", ".idea/runConfigurations/*", ".zed/tasks.json"),
-        *(".zed/settings.json", ".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".dir-locals.el"),
-        *(".devcontainer.json", ".devcontainer/devcontainer.json"),
-    ),
-    "your agent": (
-        *(
-            ".claude/settings.json",
-            ".claude/settings.local.json",
-            ".mcp.json",
-            ".cursor/mcp.json",
-            ".cursor/hooks.json",
-        ),
-        *(".gemini/settings.json", ".codex/config.toml", "opencode.json", "opencode.jsonc"),
-    ),
-    "git": (".husky/*", ".pre-commit-config.yaml", "lefthook.yml", "lefthook-local.yml"),
-    "your debugger": (".gdbinit", ".lldbinit"),
-}
 _HOOKS_PATH = re.compile(
     rb'^[ \t]*(?:\[core\][ \t]*)?hookspath[ \t]*=[ \t]*"?([^"\r\n]+?)"?[ \t]*$', re.IGNORECASE | re.M
 )
 _SETTINGS_LIMIT_BYTES = 1024 * 1024
-# More than the hooks that git knows.
-_FILES_IN_FOLDER = 100
+# An agent could make any number of them; then they are searched again.
+_NOTED = 10_000
+_WHY = "a program of yours runs it later"
 
 
-def record(context: RunContext, name: str) -> None:
-    """Record these files before an agent starts; keep what an interrupted attempt has recorded."""
+def record(context: RunContext, name: str, found: Iterable[str]) -> None:
+    """Record these files, and hooks, before an agent starts; keep what an interrupted attempt has recorded."""
     path = _path(context, name)
     if path.exists():
         return
-    hooks = [f"{folder}/*" for folder in _hooks_folders(context)]
-    disk.write_json_atomic(path, {"entries": _read(context, hooks, path.parent), "hooks": hooks})
+    hooks = _hooks(context)
+    entries = recorded_files.record(context.folder, _with_hooks(context, found, hooks), path.parent)
+    disk.write_json_atomic(path, {"entries": entries, "hooks": hooks})
+
+
+def note_found(context: RunContext, name: str, found: Sequence[str]) -> None:
+    """Note which of these files there were after an agent, so that nothing must search for them again."""
+    path = _found_path(context, name)
+    if len(found) > _NOTED:
+        path.unlink(missing_ok=True)
+        return
+    disk.make_private_folder(path.parent)
+    disk.write_json_atomic(path, list(found))
 
 
 def carry_changes(context: RunContext, name: str, is_of_user: Callable[[str], bool]) -> None:
@@ -66,15 +57,11 @@ def carry_changes(context: RunContext, name: str, is_of_user: Callable[[str], bo
     value = disk.read_json(path)
     if not isinstance(value, dict):
         return
-    now = _read(context, value["hooks"], path.parent)
+    found = _with_hooks(context, walk(context.folder).startup, value["hooks"])
+    now = recorded_files.record(context.folder, found, path.parent)
     entries = recorded_files.carry_changes(value["entries"], now, is_of_user)
     if entries != value["entries"]:
         disk.write_json_atomic(path, {**value, "entries": entries})
-
-
-def _read(context: RunContext, hooks: Sequence[str], folder: Path) -> dict[str, list[str]]:
-    found = [file for pattern in (*_patterns(), *hooks) for file in _existing(context.folder, pattern)]
-    return recorded_files.record(context.folder, found, folder)
 
 
 def find_changed(context: RunContext, name: str, may_edit: Sequence[str]) -> list[Repair]:
@@ -82,17 +69,35 @@ def find_changed(context: RunContext, name: str, may_edit: Sequence[str]) -> lis
     value = disk.read_json(_path(context, name)) if name else None
     if not isinstance(value, dict):
         return []
-    why = "a program of yours runs it later"
-    changed = list(recorded_files.find_changed(context.folder, value["entries"], _path(context, name).parent, why))
-    for pattern in (*_patterns(), *value["hooks"]):
-        for file in _existing(context.folder, pattern):
-            if file not in value["entries"]:
-                changed.append(Repair(file, f"it was added, and {why}", None))
+    noted = disk.read_json(_found_path(context, name))
+    found = noted if isinstance(noted, list) else walk(context.folder).startup
+    changed = recorded_files.find_changed(context.folder, value["entries"], _path(context, name).parent, _WHY)
+    added = _added(context, value["entries"], _with_hooks(context, found, value["hooks"]))
     return [
-        Repair(repair.path, f"{repair.what} ({_reader(repair.path)})", repair.entry, repair.data)
-        for repair in dict.fromkeys(changed)
-        if not any(matches(pattern, repair.path) for pattern in may_edit)
+        Repair(repair.path, f"{repair.what} ({startup_table.reader(repair.path)})", repair.entry, repair.data)
+        for repair in dict.fromkeys((*changed, *added))
+        if not _is_made_again(context, repair) and not any(matches(pattern, repair.path) for pattern in may_edit)
     ]
+
+
+class StartupFiles:
+    """These files before a check, whose code may change them as an agent may."""
+
+    def __init__(self, context: RunContext, found: Iterable[str]) -> None:
+        self._context, self._hooks = context, _hooks(context)
+        names = _with_hooks(context, found, self._hooks)
+        self._before = {name: file for name in names if (file := recorded_files.read(context.folder / name))}
+
+    def restore(self, found: Iterable[str]) -> list[FileReport]:
+        """Restore what still differs after `fixed_tree` has restored the others. `found`: the names after the check."""
+        folder = self._context.folder
+        repairs = list(recorded_files.changed_from(folder, self._before, _WHY))
+        repairs += _added(self._context, self._before, _with_hooks(self._context, found, self._hooks))
+        repairs = [repair for repair in dict.fromkeys(repairs) if not _is_made_again(self._context, repair)]
+        apply(self._context, repairs)
+        return [
+            FileReport(one.path, f"{one.what} ({startup_table.reader(one.path)}); it was restored") for one in repairs
+        ]
 
 
 async def split(
@@ -102,54 +107,49 @@ async def split(
     if not changed:
         return [], []
     stdin = b"".join(os.fsencode(repair.path) + b"\0" for repair in changed)
-    _, text = await context.git.run("check-ignore", "-z", "--stdin", stdin=stdin, accepts=(0, 1, 128))
+    code, text = await context.git.run("check-ignore", "-z", "--stdin", stdin=stdin, accepts=(0, 1, 128))
+    if code == 128:  # one of them is in a submodule, or in what the index claims to be one
+        words = ("check-ignore", "-z", "--stdin", "--no-index")
+        _, text = await context.git.run(*words, stdin=stdin, accepts=(0, 1, 128))
     outside = {*text.split("\0"), *untracked}
     restored = [repair for repair in changed if repair.path in outside]
     reported = [FileReport(repair.path, repair.what) for repair in changed if repair.path not in outside]
     return [Repair(one.path, f"{one.what}; {MAY_EDIT}", one.entry, one.data) for one in restored], reported
 
 
-def _patterns() -> Iterator[str]:
-    for names in FILES.values():
-        yield from names
+def _added(context: RunContext, before: Mapping[str, object], found: Iterable[str]) -> Iterator[Repair]:
+    for file in found:
+        if file not in before and os.path.lexists(context.folder / file):
+            yield Repair(file, f"it was added, and {_WHY}", None)
 
 
-def _reader(path: str) -> str:
-    for reader, patterns in FILES.items():
-        if any(matches(pattern, path) for pattern in patterns):
-            return reader
-    return "git"
+def _is_made_again(context: RunContext, repair: Repair) -> bool:
+    """Return whether a file was added or removed with its folder, as ordinary work does."""
+    is_changed = repair.entry is not None and os.path.lexists(context.folder / repair.path)
+    return not is_changed and startup_table.is_one_of(startup_table.MADE_AGAIN, repair.path)
 
 
-def _existing(top: Path, pattern: str) -> list[str]:
-    """Return the files of a pattern; `*` is only in the last part of it."""
-    if "*" not in pattern:
-        return [pattern] if _is_file(top / pattern) else []
-    folder, _, last = pattern.rpartition("/")
-    try:
-        names = sorted(os.listdir(top / folder))
-    except OSError:
-        return []  # there is no such folder
-    prefix = f"{folder}/" if folder else ""
-    found = [f"{prefix}{name}" for name in names if matches(last, name)]
-    return [name for name in found if _is_file(top / name)][:_FILES_IN_FOLDER]
+def _with_hooks(context: RunContext, found: Iterable[str], hooks: Iterable[str]) -> list[str]:
+    return [*found, *(file for pattern in hooks for file in startup_table.matching(str(context.folder), pattern))]
 
 
-def _is_file(path: Path) -> bool:
-    return os.path.lexists(path) and (path.is_symlink() or not path.is_dir())
-
-
-def _hooks_folders(context: RunContext) -> Iterator[str]:
-    """Yield the folders of `core.hooksPath` that are in the working copy, as far as settings files name them."""
+def _hooks(context: RunContext) -> list[str]:
+    """Return patterns of the files in `core.hooksPath`, if that is in the working copy and settings files name it."""
     common = find_common_folder(context.folder)
     user = Path(context.environment.get("HOME", "/nonexistent"))
+    hooks = []
     for file in (common and common / "config", user / ".gitconfig", user / ".config/git/config"):
         data = disk.read_part(file, _SETTINGS_LIMIT_BYTES) if file is not None else None
         for value in _HOOKS_PATH.findall(data or b""):
             path = Path(os.path.normpath(context.folder / os.fsdecode(value)))
             if context.folder in path.parents and ".git" not in path.parts:
-                yield path.relative_to(context.folder).as_posix()
+                hooks.append(f"{path.relative_to(context.folder).as_posix()}/*")
+    return hooks
 
 
 def _path(context: RunContext, name: str) -> Path:
     return context.run_folder / FOLDER / f"{name}.json"
+
+
+def _found_path(context: RunContext, name: str) -> Path:
+    return context.run_folder / FOLDER / f"{name}-found.json"

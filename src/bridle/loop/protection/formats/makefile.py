@@ -30,6 +30,8 @@ _CLOSING = re.compile(r"[ \t]*endif\b")
 _OTHERWISE = re.compile(r"[ \t]*else\b")
 _INCLUDE = re.compile(r"[ \t]*(?:-|s)?include[ \t]+(.*)", re.DOTALL)
 _USE = re.compile(r"\$(?:[({](?:call[ \t]+)?([A-Za-z0-9_.%-]+)|([A-Za-z0-9_]))")
+_VARIABLE = re.compile(r"\$[({]([A-Za-z0-9_.%-]+)[)}]")
+_WILDCARD = re.compile(r"\$[({]wildcard[ \t]+([^$(){}]*)[)}]")
 # Names of special targets, patterns, and those that a variable makes.
 _NO_FILE = re.compile(r"^\.|^/|[%$*?]")
 # A recipe's own target, and what comes before a file that a command writes.
@@ -81,12 +83,12 @@ def uses(texts: Iterable[str], goals: Sequence[str]) -> Goal:
     variables = {"$MAKE": "make"} | {
         name: meaning.value for block in known for name, meaning in block.names.items() if isinstance(meaning, _Value)
     }
-    includes = [file for block in known for file in _included(block)]
+    includes = [file for block in known for file in _included(block, variables)]
     targets = list(_file_targets(known, names, variables))
     return Goal(
         tuple(sorted(names)),
         tuple(_expand(line.lstrip("\t @+-"), variables) for line in recipes),
-        tuple(_expand(file, variables) for file in includes),
+        tuple(includes),
         tuple(name for name, is_made in targets if not is_made),
         tuple(name for name, is_made in targets if is_made),
     )
@@ -245,9 +247,16 @@ def _default_goals(known: Sequence[Block]) -> list[str]:
     return [str(block.names[FIRST_GOAL]) for block in known if FIRST_GOAL in block.names][:1]
 
 
-def _included(block: Block) -> list[str]:
+def _included(block: Block, variables: Mapping[str, str]) -> list[str]:
+    """Return the files and patterns that a line includes, also those of `$(wildcard …)` and of variables."""
     match = _INCLUDE.match(block.text) if "include" in block.names else None
-    return match[1].split() if match else []
+    text = match[1] if match else ""
+    for _ in range(_EXPANSIONS):
+        expanded = _WILDCARD.sub(r"\1", _VARIABLE.sub(lambda use: variables.get(f"${use[1]}", ""), text))
+        if expanded == text:
+            break
+        text = expanded
+    return [_expand(file, variables) for file in text.replace("\\\n", " ").split("#")[0].split()]
 
 
 def _expand(line: str, variables: Mapping[str, str]) -> str:

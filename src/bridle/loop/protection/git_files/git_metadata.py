@@ -29,7 +29,6 @@ from bridle.loop.effect_results import FileReport
 from bridle.loop.protection.git_files import reflogs
 from bridle.workspace import damaged_files, git_links
 from bridle.workspace.git import Git
-from bridle.workspace.git_links import Links
 
 # Settings, ignore rules and hooks have a few kilobytes; the index of a worktree, 100 bytes for each file.
 LIMIT_BYTES = 32 * 1024 * 1024
@@ -131,13 +130,6 @@ def agent_at_work(folder: Path, repository: Path | None = None) -> Iterator[Base
         baseline.agents -= 1
         if baseline.agents == 0:
             del _baselines[place]
-
-
-def find_links(folder: Path) -> Links:
-    """Return the links in the git folder of a repository: those before the agents that work in it, or the current."""
-    place = find_common_folder(folder)
-    baseline = _baselines.get(place.resolve()) if place is not None else None
-    return baseline.links if baseline is not None else git_links.read(place) if place is not None else {}
 
 
 def report_links(names: Sequence[str], shown: str) -> list[FileReport]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -19,6 +19,7 @@ from bridle.ground.git_folder import common_folder, git_folder
 from bridle.loop.effect_results import FileReport
 from bridle.loop.protection.git_files import git_metadata
 from bridle.loop.protection.git_files.git_metadata import File, GitMetadata
+from bridle.loop.protection.walk_files import walk
 from bridle.workspace import git_links
 from bridle.workspace.git import Git
 from bridle.workspace.git_links import Links
@@ -38,8 +39,6 @@ class Repositories(Struct, frozen=True):
 _CONFIG = "config"
 _COMMON = "commondir"
 _DANGEROUS = (_COMMON, "config.worktree", "hooks/")
-# Folders at the top that git does not enter.
-_OWN_FOLDERS = (".a5c", ".ralph")
 # Settings that run no program, and lead to no other file with settings.
 _HARMLESS = re.compile(
     r"core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol"
@@ -62,19 +61,22 @@ _SHOWN_SETTINGS = 5
 _SHOWN = 20
 
 
-def read(top: Path, common: Path | None) -> Repositories:
-    """Find the repositories below a working copy, without submodules and worktrees, and without starting git."""
-    places, pointers = _find(top, common)
+def read(top: Path, common: Path | None, folders: Iterable[Path] | None = None) -> Repositories:
+    """Find the repositories below a working copy, without submodules and worktrees, and without starting git.
+
+    `folders`: those with a `.git` entry, if they are known.
+    """
+    places, pointers = _find(top, common, folders)
     files = {place: git_metadata.read_control_files(place) for place in places}
     return Repositories(files, {place: git_links.read(place) for place in places}, pointers)
 
 
-def _find(top: Path, common: Path | None) -> tuple[list[Path], dict[Path, File]]:
+def _find(top: Path, common: Path | None, folders: Iterable[Path] | None) -> tuple[list[Path], dict[Path, File]]:
     """Return the git folders below a working copy, and what leads to one elsewhere."""
     places: dict[Path, None] = {}
     pointers: dict[Path, File] = {}
     linked = [] if common is None else [common / "modules", common / "worktrees"]
-    for folder in _folders(top):
+    for folder in walk(top).repositories if folders is None else folders:
         place = git_folder(folder)
         real = None if place is None or "\0" in place else Path(os.path.realpath(place))
         is_here = real is not None and (
@@ -88,9 +90,11 @@ def _find(top: Path, common: Path | None) -> tuple[list[Path], dict[Path, File]]
     return [*places], pointers
 
 
-async def restore(git: Git, common: Path | None, before: Repositories) -> list[FileReport]:
+async def restore(
+    git: Git, common: Path | None, before: Repositories, folders: Iterable[Path] | None = None
+) -> list[FileReport]:
     """Restore what git obeys in repositories of the user, and remove what runs programs from new ones."""
-    places, pointers = _find(git.folder, common)
+    places, pointers = _find(git.folder, common, folders)
     top = os.path.realpath(git.folder)
     reports = _restore_pointers(git.folder, before.pointers, pointers)
     new = 0
@@ -194,21 +198,3 @@ def _lines(settings: Sequence[tuple[str, str]]) -> Iterator[str]:
 def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
-
-
-def _folders(top: Path) -> Iterator[Path]:
-    """Yield the folders below a working copy that have a `.git` entry."""
-    skipped = {f"{top}/{name}" for name in _OWN_FOLDERS}
-    pending = [str(top)]
-    while pending:
-        folder = pending.pop()
-        try:
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    if entry.name == ".git":
-                        if folder != str(top):
-                            yield Path(folder)
-                    elif entry.is_dir(follow_symlinks=False) and entry.path not in skipped:
-                        pending.append(entry.path)
-        except OSError:
-            continue  # it cannot be read, so git cannot enter it either

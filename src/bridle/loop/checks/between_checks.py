@@ -1,0 +1,81 @@
+"""Protected files between two checks: code that one check runs may not change what the next one does.
+
+A check that changes such a file counts as failed, and the file is restored before the next check. Files that a command
+itself names are left out, unless it executes them: they may be its output.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import posixpath
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bridle.loop.effect_results import CheckResult
+from bridle.loop.protection import baseline, recorded_files
+from bridle.loop.protection.baseline import Baseline
+from bridle.loop.protection.executed_scripts import executed_scripts
+from bridle.loop.protection.file_states import Entry, digest_of, object_id
+from bridle.loop.protection.protected_parts import MAKE, Protected
+from bridle.loop.protection.repairs import ExpectedFile, apply, repairs
+from bridle.loop.protection.shell_commands import candidates, join, simple_commands
+from bridle.loop.text.path_patterns import matches
+from bridle.loop.working_copy.run_context import RunContext
+
+
+class ProtectedFiles(Struct, frozen=True):
+    """The protected files before a check."""
+
+    start: Baseline
+    versions: Mapping[str, ExpectedFile]
+    different: frozenset[str]
+    """Those that the task may edit, and what was added before."""
+
+    async def restore(self, context: RunContext, result: CheckResult) -> CheckResult:
+        """Restore what a check has changed; return its result, which is then a failed one."""
+        left_out = {*_named(result.command), *self.different}
+        found = await repairs(context, self.start, self.versions, (), ())
+        changed = [repair for repair in found if repair.path not in left_out]
+        if not changed:
+            return result
+        apply(context, changed)
+        gap = "" if not result.output or result.output.endswith("\n") else "\n"
+        names = ", ".join(repair.path for repair in changed)
+        note = f"[it changed {names} while it ran, which other checks use; restored before the next check]\n"
+        return replace(result, exit_code=result.exit_code or 1, output=f"{result.output}{gap}{note}")
+
+
+async def read_protected(context: RunContext, task: str) -> ProtectedFiles | None:
+    """Read the protected files before a check that others follow; None if nothing is recorded."""
+    recorded = baseline.find(context)
+    if recorded is None:
+        return None
+    start = dataclasses.replace(recorded, protected=_without_targets(recorded.protected))
+    digest = digest_of(context.base)
+    versions = {}
+    for path in start.protected.paths:
+        file = recorded_files.read(context.folder / path)
+        if file is not None:
+            versions[path] = ExpectedFile(Entry(file[0], object_id(file[1], digest)), file[1])
+    added = {repair.path for repair in await repairs(context, start, versions, (), ())}
+    allowed = [pattern for one in context.plan.tasks if one.title == task for pattern in one.may_edit]
+    may_edit = {path for path in versions if any(matches(pattern, path) for pattern in allowed)}
+    return ProtectedFiles(start, versions, frozenset(added | may_edit))
+
+
+def _without_targets(protected: Protected) -> Protected:
+    """Return what is protected without the names of make's targets: a check may make these files."""
+    parts = [part for part in protected.parts if part.kind == MAKE]
+    targets = {join(posixpath.dirname(part.path), name) for part in parts for name in part.names}
+    return replace(protected, absent={path: why for path, why in protected.absent.items() if path not in targets})
+
+
+def _named(command: str) -> Iterator[str]:
+    """Yield the paths that a command names and does not execute."""
+    for simple in simple_commands(command):
+        scripts = {script.word for script in executed_scripts(simple)}
+        for word in simple.words:
+            if word not in scripts:
+                yield from (join(simple.folder, path) for path in candidates(word))
