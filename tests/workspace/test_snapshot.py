@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bridle.errors import GitError, UsageError
-from bridle.workspace import files_index, snapshot
+from bridle.workspace import files_index, private_indexes, snapshot
 from bridle.workspace.git import Git
 from bridle.workspace.restore import restore
 from tests.workspace.fixtures.repositories import git, index, make_repository, read_tree, trace_git, write
@@ -305,7 +305,7 @@ def test_an_index_that_a_killed_program_left_is_removed_and_that_of_a_living_one
     names = [f"bridle-{gone.pid}-{'0' * 32}.index", f"bridle-{gone.pid}-{'0' * 32}.index.lock"]
     ours = [f"bridle-{os.getpid()}-{'0' * 32}.index", "bridle-notes.index", "index"]
     write(repo.folder / ".git", dict.fromkeys([*names, *ours[:2]], ""))
-    asyncio.run(files_index.clear_indexes(repo))
+    asyncio.run(private_indexes.clear_indexes(repo))
     left = {path.name for path in (repo.folder / ".git").iterdir()}
     assert left.isdisjoint(names)
     assert set(ours) <= left

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
-from bridle.workspace import exact_bytes, files_index, snapshot
+from bridle.workspace import exact_bytes, private_indexes, snapshot
 from bridle.workspace.git import Git
 from bridle.workspace.merge import Conflicts, merged_tree
 from bridle.workspace.snapshot import Snapshot
@@ -131,7 +131,7 @@ def _has_only(path: Path, deleted: set[str], top: Path) -> bool:
 
 async def _write(git: Git, tree: str, names: list[str]) -> None:
     """Write these files of a tree, over anything that is there."""
-    index = files_index.private_index_path(await git.git_path("index"))
+    index = private_indexes.private_index_path(await git.git_path("index"))
     variables = {"GIT_INDEX_FILE": str(index)}
     try:
         await git.run("read-tree", tree, variables=variables)
@@ -139,4 +139,4 @@ async def _write(git: Git, tree: str, names: list[str]) -> None:
         flags = await exact_bytes.flags(git)
         await git.run(*flags, "checkout-index", "--force", "-z", "--stdin", stdin=stdin, variables=variables)
     finally:
-        files_index.remove_index(index)
+        private_indexes.remove_index(index)

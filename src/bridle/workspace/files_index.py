@@ -12,25 +12,24 @@ import os
 import re
 import weakref
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from bridle.errors import GitError
-from bridle.ground import clock, disk, ids
-from bridle.ground.descendants import census
-from bridle.workspace import exact_bytes, index_file, read_git_files
+from bridle.ground import clock, disk
+from bridle.workspace import exact_bytes, forged_objects, index_file, read_git_files
 from bridle.workspace.add_files import NO_SHORTCUTS, add_all, clear_marks, read_marks
 from bridle.workspace.git import Git
 from bridle.workspace.index_file import Identity
 from bridle.workspace.own_output import untracked_output
+from bridle.workspace.private_indexes import clear_indexes, private_index_path, remove_index
 
 # How far the clock of a file system may differ from ours: entries so close to a look are hashed again by the next one.
 RECENT_SECONDS = 2
 
 _ATTRIBUTES_CHANGED = re.compile(r"\.gitattributes'$", re.MULTILINE)
 _ATTRIBUTES_LIMIT_BYTES = 1024 * 1024
-_PRIVATE_INDEX = re.compile(r"bridle-(\d+)-[0-9a-f]{32}\.index(?:\.lock)?")
 
 
 class Conditions(NamedTuple):
@@ -171,12 +170,35 @@ class FilesIndex:
             return False
         if output or not self._has_tree():
             # A git that writes an index may compare files with it.
-            self.tree = await self._git.text(*flags, *NO_SHORTCUTS, "write-tree", variables=self.variables)
+            self.tree = await self._write_tree(flags)
+        await self._replace_forged(flags)
         if index_file.identify(self._path) != self._identity:
             ended = int(clock.now().timestamp())
             self._hash_again(range(started - RECENT_SECONDS, ended + RECENT_SECONDS + 1))
         self._identity = None if self._git.left_out else index_file.identify(self._path)
         return True
+
+    async def _write_tree(self, flags: Sequence[str]) -> str:
+        return await self._git.text(*flags, *NO_SHORTCUTS, "write-tree", variables=self.variables)
+
+    async def _replace_forged(self, flags: Sequence[str]) -> None:
+        """Write objects again that an agent has forged since the last look; raise GitError where that is impossible."""
+        git, removed = self._git, set[str]()
+        before = git.true_tree or await forged_objects.tree_of_head(git)
+        while True:
+            forged = await forged_objects.find_forged(git, self.tree, before)
+            forged_objects.refuse(git, forged.old)
+            if not forged.new:
+                break
+            forged_objects.refuse(git, {name: path for name, path in forged.new.items() if name in removed})
+            await forged_objects.remove(git, forged.new)
+            removed |= set(forged.new)
+            git.forged |= forged.new
+            lines = index_file.lines_for(self._path.read_bytes(), self.id_length, forged.new, git.folder)
+            await git.run("update-index", "-z", "--index-info", stdin=lines, variables=self.variables)
+            await add_all(git, self.variables, flags)
+            self.tree = await self._write_tree(flags)
+        git.true_tree = self.tree
 
     async def changed_names(self) -> ChangedNames:
         """Return the files that differ from this index, without changing it. Nested repositories are left out."""
@@ -376,25 +398,3 @@ def _attributes(git: Git) -> bytes | None:
 async def _tracked_but_ignored(git: Git, variables: Mapping[str, str]) -> list[str]:
     """Return the files that an index has and that would not be added to it now."""
     return await git.names("ls-files", "-z", "-i", "-c", "--exclude-standard", variables=variables)
-
-
-def private_index_path(real: Path) -> Path:
-    """Return a new path for a private index; its name has our process id."""
-    return real.with_name(f"bridle-{os.getpid()}-{ids.new_token()}.index")
-
-
-def remove_index(path: Path) -> None:
-    """Remove a private index and its lock, as far as they exist: an agent may have removed the folder."""
-    for name in (path.name, f"{path.name}.lock"):
-        with suppress(OSError):
-            path.with_name(name).unlink()
-
-
-async def clear_indexes(git: Git) -> None:
-    """Remove the private indexes that killed processes left."""
-    folder = (await git.index_path()).parent
-    for name in os.listdir(folder):
-        owner = _PRIVATE_INDEX.fullmatch(name)
-        entry = census.find_process(int(owner[1])) if owner is not None else None
-        if owner is not None and (entry is None or not entry.is_alive):
-            (folder / name).unlink(missing_ok=True)

@@ -71,6 +71,10 @@ class Git:
         """Whether they are removed: only after an agent."""
         self.named_files: tuple[str, ...] = ()
         """Files of the working copy that the configuration names, see `programs_outside`."""
+        self.true_tree: str | None = None
+        """The tree of the last look: its objects had the content of their ids, see `forged_objects`."""
+        self.forged: dict[str, str] = {}
+        """Forged objects that were written again, each with the path of a file or folder."""
         self.listings: dict[tuple[str, str, int | None], str] = {}
         """Cached output of `git log`, by its range."""
 

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -97,6 +97,26 @@ def entries(data: bytes, id_length: int) -> Iterator[Entry]:
         if data[at + _MODE : at + _MODE + 4] in _HASHED_MODES:
             yield Entry(at + _SIZE, data[at + _ID : flags], data[name:end])
         at += (end - at) // 8 * 8 + 8
+
+
+def lines_for(data: bytes, id_length: int, objects: Mapping[str, str], folder: Path) -> bytes:
+    """Return lines for `git update-index --index-info` by which git writes these objects again, which it has lost.
+
+    They are the entries of the blobs, and one of each folder, without stat data: git hashes such files, and forgets the
+    trees that they are in.
+    """
+    folders = {os.fsencode(path.removeprefix("/")) for path in objects.values() if path.endswith("/")}
+    lines = []
+    for entry in entries(data, id_length):
+        above = {found for found in folders if entry.name.startswith(found)}
+        above = above if above and os.path.lexists(folder / os.fsdecode(entry.name)) else set()
+        if above or entry.object.hex() in objects:
+            mode = entry.size_at - _SIZE + _MODE
+            lines.append(
+                b"%o %b\t%b\0" % (int.from_bytes(data[mode : mode + 4]), entry.object.hex().encode(), entry.name)
+            )
+            folders -= above
+    return b"".join(lines)
 
 
 def names_with_ending(path: Path, id_length: int, ending: str) -> frozenset[str]:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
-from bridle.workspace import files_index, snapshot
+from bridle.workspace import private_indexes, snapshot
 from bridle.workspace.git import Git
 
 
@@ -49,7 +49,7 @@ async def overlay(git: Git, tree: str, source: str, paths: Collection[str]) -> s
     if not paths or tree == source:
         return tree
     wanted = frozenset(paths)
-    index = files_index.private_index_path(await git.git_path("index"))
+    index = private_indexes.private_index_path(await git.git_path("index"))
     own = {"GIT_INDEX_FILE": str(index)}
     entries = [
         line
@@ -64,7 +64,7 @@ async def overlay(git: Git, tree: str, source: str, paths: Collection[str]) -> s
         await git.run("update-index", "-z", "--index-info", stdin=added, variables=own)
         return await git.text("write-tree", variables=own)
     finally:
-        files_index.remove_index(index)
+        private_indexes.remove_index(index)
 
 
 def _conflicts(rest: list[str]) -> Conflicts:

@@ -6,7 +6,7 @@ import os
 import weakref
 from pathlib import Path
 
-from bridle.workspace import files_index, index_file, read_git_files
+from bridle.workspace import index_file, private_indexes, read_git_files
 from bridle.workspace.git import Git
 from bridle.workspace.index_file import Identity
 
@@ -23,10 +23,10 @@ class PartialTree:
         self._whole = ""
         self._left_out = left_out
         self.tree = ""
-        weakref.finalize(self, files_index.remove_index, path)
+        weakref.finalize(self, private_indexes.remove_index, path)
 
     def drop(self) -> None:
-        files_index.remove_index(self._path)
+        private_indexes.remove_index(self._path)
 
     async def derive(self, whole: str) -> str:
         """Return the tree without the files."""
@@ -36,7 +36,7 @@ class PartialTree:
         is_kept = is_kept and self._has(self._whole) and self._has(self.tree)  # git may have collected garbage
         self._identity = None  # a git that fails leaves it unusable
         if not is_kept:
-            files_index.remove_index(self._path)
+            private_indexes.remove_index(self._path)
             await self._git.run("read-tree", whole, variables=self._variables)
             listed = b"".join(os.fsencode(name) + b"\0" for name in self._left_out)
             await self._git.run(
@@ -83,7 +83,7 @@ async def tree_without(git: Git, whole: str, left_out: tuple[str, ...]) -> str:
     if partial is None:
         for other in git.partial_trees.values():
             other.drop()
-        path = files_index.private_index_path(await git.index_path())
+        path = private_indexes.private_index_path(await git.index_path())
         partial = PartialTree(git, left_out, path)
         git.partial_trees = {left_out: partial}
     return await partial.derive(whole)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from bridle.errors import GitError
-from bridle.workspace import exact_bytes, files_index, index_file, snapshot
+from bridle.workspace import exact_bytes, index_file, private_indexes, snapshot
 from bridle.workspace.add_files import NO_SHORTCUTS, add_all, read_marks, set_marks
 from bridle.workspace.git import Git
 from bridle.workspace.own_output import untracked_output
@@ -125,7 +125,7 @@ async def _keep_hidden(git: Git, own: Mapping[str, str], keep: Snapshot, is_kept
     added = [(facts.split(), name) for facts, name in zip(fields[::2], fields[1::2], strict=True) if is_kept(name)]
     if not added:
         return
-    path = files_index.private_index_path(await git.index_path())
+    path = private_indexes.private_index_path(await git.index_path())
     variables = {"GIT_INDEX_FILE": str(path)}
     try:
         await git.run("read-tree", keep.tree, variables=variables)
@@ -133,7 +133,7 @@ async def _keep_hidden(git: Git, own: Mapping[str, str], keep: Snapshot, is_kept
         await git.run("update-index", "-z", "--index-info", stdin=stdin, variables=variables)
         whole = await git.text("write-tree", variables=variables)
     finally:
-        files_index.remove_index(path)
+        private_indexes.remove_index(path)
     await snapshot.replace_tree(git, keep, whole)
 
 

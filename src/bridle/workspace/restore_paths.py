@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from bridle.workspace import exact_bytes, files_index
+from bridle.workspace import exact_bytes, files_index, private_indexes
 from bridle.workspace.add_files import NO_SHORTCUTS
 from bridle.workspace.git import Git
 
@@ -54,7 +54,7 @@ def is_file(folder: Path, name: str) -> bool:
 
 async def _write(git: Git, entries: Mapping[str, str], *, as_committed: bool) -> list[str]:
     """Write these files; return those that differ afterwards."""
-    index = files_index.private_index_path(await git.index_path())
+    index = private_indexes.private_index_path(await git.index_path())
     own, flags = {"GIT_INDEX_FILE": str(index)}, [*await exact_bytes.flags(git), *NO_SHORTCUTS]
     lines = b"".join(os.fsencode(f"{facts}\t{name}") + b"\0" for name, facts in entries.items())
     try:
@@ -65,7 +65,7 @@ async def _write(git: Git, entries: Mapping[str, str], *, as_committed: bool) ->
         await git.run(*each, "update-index", "-q", "--really-refresh", accepts=(0, 1), variables=own)
         return await git.names(*each, "diff-files", "-z", "--name-only", variables=own)
     finally:
-        files_index.remove_index(index)
+        private_indexes.remove_index(index)
 
 
 async def _entries(git: Git, tree: str, paths: Collection[str]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from bridle.errors import GitError
 from bridle.ground import clock, disk, ids
-from bridle.workspace import files_index, index_file, lost_objects, read_git_files, ref_lock
+from bridle.workspace import files_index, index_file, lost_objects, private_indexes, read_git_files, ref_lock
 from bridle.workspace.files_index import look
 from bridle.workspace.git import FALLBACK_ADDRESS, FALLBACK_NAME, Git, check_branch
 
@@ -99,13 +99,13 @@ async def staged_tree(git: Git) -> str:
     cached = git.trees.get(identity) if identity is not None else None
     if cached is not None and read_git_files.has_loose_object(git.folder, cached):
         return cached
-    path = files_index.private_index_path(real)  # git would write the ids of trees into the index
+    path = private_indexes.private_index_path(real)  # git would write the ids of trees into the index
     try:
         if identity is not None:
             disk.write_private(path, real.read_bytes())
         tree = await _write_tree(git, {"GIT_INDEX_FILE": str(path)})
     finally:
-        files_index.remove_index(path)
+        private_indexes.remove_index(path)
     if identity is not None:
         _cache(git.trees, identity, tree)
     return tree

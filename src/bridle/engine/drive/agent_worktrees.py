@@ -19,7 +19,7 @@ from bridle.engine.entries.effect_attempts import JOINING, StartedMerge
 from bridle.errors import GitError, ProcessError, UsageError
 from bridle.ground import disk, ids
 from bridle.run.logs import exclude_from_git
-from bridle.workspace import apply_changes, files_index, git_leftovers, ref_lock, snapshot, worktree
+from bridle.workspace import apply_changes, files_index, git_leftovers, private_indexes, ref_lock, snapshot, worktree
 from bridle.workspace.apply_changes import PlannedMerge
 from bridle.workspace.git import Git
 from bridle.workspace.merge import Conflicts
@@ -154,7 +154,7 @@ class AgentWorktrees:
         git = await self._git() if ended else None
         if git is None:
             return
-        await files_index.clear_indexes(git)
+        await private_indexes.clear_indexes(git)
         stems = {tree.name.rpartition("-")[0] for tree in await worktree.list_worktrees(git)}
         stems |= {match[1] for name, _ in await _refs(git) if (match := _SNAPSHOT_REF.fullmatch(name))}
         for effect_id in ended:

@@ -20,7 +20,7 @@ from bridle.errors import GitError
 from bridle.loop.protection import baseline
 from bridle.loop.protection.git_files.submodules import dirty_submodules
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import files_index
+from bridle.workspace import files_index, private_indexes
 from bridle.workspace.git import Git
 from bridle.workspace.snapshot import changes
 
@@ -109,7 +109,7 @@ async def _check_out(git: Git, tree: str, names: Collection[str], scratch: Path)
     """Write these files of a tree as a checkout does; those that the tree does not have are left out."""
     shutil.rmtree(scratch, ignore_errors=True)  # of a driver that was killed
     scratch.mkdir(parents=True)
-    index = files_index.private_index_path(await git.index_path())
+    index = private_indexes.private_index_path(await git.index_path())
     variables = {"GIT_INDEX_FILE": str(index)}
     stdin = b"".join(os.fsencode(name) + b"\0" for name in names)
     try:
@@ -117,7 +117,7 @@ async def _check_out(git: Git, tree: str, names: Collection[str], scratch: Path)
         words = ("checkout-index", "--quiet", "--force", "-z", "--stdin", f"--prefix={scratch}/")
         await git.run(*words, stdin=stdin, variables=variables, accepts=(0, 1, 128))
     finally:
-        files_index.remove_index(index)
+        private_indexes.remove_index(index)
 
 
 def _difference(mine: Path, other: Path) -> str:

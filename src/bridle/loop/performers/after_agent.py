@@ -86,7 +86,8 @@ async def _restore_and_look(
     left = await _restore_git(context, before, baseline, state_before)
     after = await snapshot.take(context.git, name=f"{before.name}-after", why="after an iteration", since=before)
     after = await untracked_files.add_hidden(context, after) if after.name != before.name else after
-    return replace(left, after=after, changes=(*links, *special, *outside, *left.changes))
+    changes = (*links, *special, *outside, *left.changes, *report_forged(context))
+    return replace(left, after=after, changes=changes)
 
 
 async def _restore_git(
@@ -156,6 +157,16 @@ def remove_special_files(context: RunContext) -> list[FileReport]:
     names = [*special_files.clear_git_folder(context.folder, since=began), *context.git.blocking]
     context.git.blocking.clear()
     return [FileReport(name, "it was a named pipe or a device, which blocks git, and was removed") for name in names]
+
+
+def report_forged(context: RunContext) -> list[FileReport]:
+    """Report objects that looked like those of files or folders and had other content."""
+    names = sorted(set(context.git.forged.values()))
+    context.git.forged.clear()
+    return [
+        FileReport(name, "an object in .git/objects had its id and other content; it was removed and written again")
+        for name in names[:SHOWN_FILES]
+    ]
 
 
 def unresolved(context: RunContext, names: tuple[str, ...]) -> tuple[str, ...]:

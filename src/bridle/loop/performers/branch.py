@@ -22,6 +22,7 @@ from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.logs import exclude_from_git
 from bridle.workspace import files_index, snapshot
 from bridle.workspace.commit import CommitInfo, commit_index, first_parents, format_message, is_ancestor, list_commits
+from bridle.workspace.forged_objects import refuse_forged
 from bridle.workspace.git import Git
 from bridle.workspace.restore import restore
 
@@ -216,6 +217,7 @@ async def make_commit(args: CommitArgs, context: RunContext) -> CommitResult:
     if args.tree not in (None, staged.tree):
         return CommitResult(again=staged.tree)  # the checks ran on other files
     folded = await _fold_agent_commits(git, context, args.tip)
+    await refuse_forged(git, staged.tree, await git.head())
     commit = await commit_index(git, message, tree=staged.tree, is_refreshed=staged.is_refreshed)
     await files_index.accept_real_index(git, staged.tree)
     known_files.hand_over(context, args.kind)

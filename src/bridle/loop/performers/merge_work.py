@@ -21,6 +21,7 @@ from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import check_out
 from bridle.workspace import snapshot
 from bridle.workspace.commit import is_ancestor, write_commit
+from bridle.workspace.forged_objects import refuse_forged
 from bridle.workspace.lost_objects import is_readable
 from bridle.workspace.merge import Conflicts, merged_tree
 
@@ -123,6 +124,7 @@ async def _has_foreign_changes(context: RunContext, tip: str, commit: str) -> bo
 async def _commit(args: MergeArgs, context: RunContext, tree: str) -> str:
     """Make the task's commit again on top of the newest one, by the same author."""
     message = commit_message(args, context)
+    await refuse_forged(context.git, tree, args.tip)
     return await write_commit(context.git, tree, [args.tip], message, author_from=args.commit)
 
 

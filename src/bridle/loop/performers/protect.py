@@ -11,7 +11,7 @@ from bridle.ground import disk
 from bridle.loop.checks.fixed_tree import work_tree
 from bridle.loop.effect_results import FileReport, ProtectResult
 from bridle.loop.effects import ProtectArgs
-from bridle.loop.performers.after_agent import remove_special_files
+from bridle.loop.performers.after_agent import remove_special_files, report_forged
 from bridle.loop.performers.branch import last_of_run
 from bridle.loop.protection import baseline, check_programs, file_states, startup_files, untracked_files
 from bridle.loop.protection.baseline import Baseline
@@ -82,6 +82,7 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
         *await report_definitions(context, start.protected, changes),
     ]
     reported += [*committed, *special, *remove_special_files(context)]
+    reported += report_forged(context)
     restored = [report.path for report in undone if report.path in start.kept and report.path in start.untracked]
     reported += [*missing, *(found.reports() if found is not None else ())]
     reported = [report for report in reported if report.path not in restored]
