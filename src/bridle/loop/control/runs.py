@@ -21,7 +21,7 @@ from bridle.engine.drive.wait_for_driver import driver_ended_at
 from bridle.engine.entries import refused_commands
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.engine.iterate.iteration_report import COMPLETED
-from bridle.errors import DiskError, GitError, UsageError
+from bridle.errors import DiskError, GitError, ProcessError, UsageError
 from bridle.ground import clock, ids
 from bridle.ground.home import bridle_home
 from bridle.ground.threads import in_thread, wait_uncancelled
@@ -213,7 +213,8 @@ async def drive_loop_run(
         sandbox=None if sandbox is None else replace(sandbox, on_refused=partial(refused_commands.record, run)),
     )
     context = await with_direnv(context)
-    await programs_outside.find(context)
+    with suppress(GitError, ProcessError):  # the next git of the run reports it
+        await programs_outside.find(context)
     for folder in inputs.workspaces:
         for name in await stale_git_locks.clear(folder, among_snapshots=True):
             say(f"removed .git/{name}, which a killed git process had left")

@@ -45,10 +45,9 @@ async def find(context: RunContext) -> None:
 async def record(context: RunContext, name: str) -> None:
     """Record these files before an agent starts; keep what an interrupted attempt has recorded."""
     await find(context)
-    path = _path(context, name)
-    if path.exists():
+    path, names = _path(context, name), [*context.git.named_files, *_own(context.folder)]
+    if not names or path.exists():
         return
-    names = [*context.git.named_files, *_own(context.folder)]
     absent = [file for file in names if not os.path.lexists(context.folder / file)]
     disk.make_private_folder(path.parent)
     entries = recorded_files.record(context.folder, names, path.parent)
