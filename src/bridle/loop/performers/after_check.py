@@ -31,7 +31,10 @@ async def unchanged_by_checks(context: RunContext, *, is_known: bool = False) ->
             now = after_agent.read_git(context, baseline)
             restored, found = await after_agent.restore_control_files(context, baseline, now, before)
             tree.reports += restored
-        tree.reports += [*await _refs(context, baseline, now), *startup.restore(found)]
+        tree.reports += await _refs(context, baseline, now)
+        if restored_later := startup.restore(found):
+            tree.ignored = None  # it may list files that are gone now
+            tree.reports += restored_later
 
 
 async def _refs(context: RunContext, baseline: Baseline, now: GitMetadata) -> list[FileReport]:
