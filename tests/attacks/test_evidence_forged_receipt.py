@@ -109,6 +109,36 @@ def test_a_clone_with_only_the_receipt_verifies_and_an_amended_commit_does_not(c
     assert here.folder.is_dir()
 
 
+def test_a_commit_that_names_the_run_in_another_way_is_not_passed_over(clone: Clone) -> None:
+    text = subprocess.run(["git", "log", "-1", "--format=%B"], capture_output=True, text=True, check=True, timeout=60)
+    commit = ("git", "-c", "user.name=A", "-c", "user.email=a@localhost", "commit", "-q", "--amend", "-m")
+    words = ("origin/main..HEAD", "--receipt", str(clone.receipt))
+    last = clone.verify(*words)["commits"][0]["commit"]
+    for changed in (
+        text.stdout.replace("Bridle-Run:", "bridle-run:"),
+        text.stdout.replace("Bridle-Run:", "Bridle-Run :"),
+        f"{text.stdout}\nOne more paragraph.\n",
+    ):
+        run(*commit, changed)
+        document = clone.verify(*words)
+        assert (len(faults(document)), document["others"]) == (1, 0), changed
+        assert document["not_in_range"] == [last]
+        assert not clone.verify()["ok"], changed
+
+
+def test_a_run_that_came_with_the_repository_proves_nothing_and_is_not_signed(
+    clone: Clone, here: FinishedRun, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(here.folder)
+    assert clone.verify("HEAD")["ok"]
+    run("git", "add", "--force", ".a5c", cwd=here.folder)
+    [fault] = faults(clone.verify("HEAD"))
+    assert "was not begun on this machine" in fault
+    assert clone.verify("HEAD", "--receipt", str(clone.receipt))["ok"], "the receipt proves it"
+    assert dispatcher.run(["receipt", str(here.run), "--sign"]) == 2
+    assert "is not signed: you have not begun this run" in capsys.readouterr().err
+
+
 def test_a_changed_statement_and_an_unsigned_one_prove_nothing(clone: Clone) -> None:
     text = clone.receipt.read_text()
     clone.forge('"verdict": "done"', '"verdict": "stuck"')

@@ -11,6 +11,8 @@ from bridle.errors import UsageError
 from bridle.workspace import read_git_files
 from bridle.workspace.git import Git
 
+# The names of our own trailers begin so.
+_OWN = "bridle-"
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9-]*\Z")
 
 
@@ -105,6 +107,8 @@ class CommitInfo(Struct, frozen=True):
     commit: str
     parents: tuple[str, ...]
     trailers: Mapping[str, str]
+    message: str = ""
+    """Empty where only the trailers were read."""
 
 
 async def list_commits(git: Git, base: str, *, limit: int | None = None) -> list[CommitInfo]:
@@ -135,13 +139,22 @@ async def read_commits(git: Git, *words: str, ids: Sequence[str] = ()) -> list[C
 
 
 def _parse_raw(block: str) -> CommitInfo:
-    """Parse ids and message; the trailers are the lines `Name: value` of the last paragraph."""
+    """Parse ids and message; the trailers are the lines `Name: value` of the last paragraph.
+
+    As git does, their names are compared without case, and space before the colon is ignored.
+    """
     first, _, message = block.partition("\n")
     commit, *parents = first.split(" ")
     lines = message.strip().rpartition("\n\n")[2].splitlines()
-    pairs = (line.partition(": ") for line in lines)
-    trailers = {name: value.strip() for name, colon, value in pairs if colon and _KEY.match(name)}
-    return CommitInfo(commit, tuple(parent for parent in parents if parent), trailers)
+    pairs = (line.partition(":") for line in lines)
+    trailers = {_canonical(name): value.strip() for name, colon, value in pairs if colon and _KEY.match(name.rstrip())}
+    return CommitInfo(commit, tuple(parent for parent in parents if parent), trailers, message)
+
+
+def _canonical(name: str) -> str:
+    """Return the name of a trailer as this program writes its own."""
+    name = name.rstrip()
+    return "-".join(map(str.capitalize, name.split("-"))) if name.lower().startswith(_OWN) else name
 
 
 def first_parents(commits: list[CommitInfo]) -> list[CommitInfo]:

@@ -65,3 +65,56 @@ def test_the_table_has_no_command_twice_and_every_decision_under_every_set() -> 
     for name in ("none", "some", "strict"):
         assert {getattr(row, name) for row in (*COMMANDS, *FILES)} >= {ALLOW, ASK}
     assert DENY in {row.strict for row in COMMANDS}
+
+
+NEWLINE = "\\\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "allow"),
+    [
+        ("printf -v 'a[$(./p)]' x", "Bash(printf *)"),
+        ("printf -v'a[b]' x", "Bash(printf *)"),
+        ("test -v 'a[$(./p)]'", "Bash(test *)"),
+        ("git remote-ext x ./p", "Bash(git *)"),
+        ("git remote add x ext::./p", "Bash(git *)"),
+        ("git config protocol.ext.allow always", "Bash(git *)"),
+        ("git config remote.x.vcs y", "Bash(git *)"),
+        ("git config --file ../new x.y z", "Bash(git *)"),
+        ("git config -f ../new x.y z", "Bash(git *)"),
+        ("git checkout-index --prefix=../new/ -a", "Bash(git *)"),
+        ("git worktree add ../new", "Bash(git *)"),
+        ("tar cf /dev/null --checkpoint-action=exec=./p a", "Bash(tar cf *)"),
+        ("tar cIf ./p a.tar a", "Bash(tar *)"),
+    ],
+)
+def test_a_rule_with_a_star_does_not_cover_what_an_argument_runs_or_writes_elsewhere(
+    command: str, allow: str, policies: dict[str, Policy]
+) -> None:
+    plain = policies["none"]
+    policy = Policy(cwd=plain.cwd, home=plain.home, allow=rules(allow))
+    assert word(decide("Bash", {"command": command}, policy)) == ASK
+    for harmless in ("printf '%s' a", "test -v a", "git config user.name x", "git worktree list", "tar cf a.tar src"):
+        if harmless.startswith(allow.removeprefix("Bash(").removesuffix(" *)")):
+            assert word(decide("Bash", {"command": harmless}, policy)) == ALLOW, harmless
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat ~+/secrets/key",
+        f"r{NEWLINE}m a",
+        "/bin/r[m] a",
+        "git log --format=%s -G^k",
+        "git log --format=%s -S k",
+        "git checkout-index --prefix=new/ -a",
+        "git worktree add new",
+        "git unpack-file HEAD:secrets/key",
+    ],
+)
+def test_what_a_rule_denies_is_denied_in_other_forms_and_without_prompts(
+    command: str, policies: dict[str, Policy]
+) -> None:
+    plain = policies["none"]
+    policy = Policy(cwd=plain.cwd, home=plain.home, mode="bypassPermissions", deny=rules(*DENIED))
+    assert word(decide("Bash", {"command": command}, policy)) == DENY

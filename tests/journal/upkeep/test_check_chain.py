@@ -9,6 +9,8 @@ import pytest
 
 from bridle.journal.format import codec, layout
 from bridle.journal.format.chain import Link
+from bridle.journal.format.entries import RUN_FAILED
+from bridle.journal.stores.file_store import FileStore
 from bridle.journal.upkeep.audit import audit
 from tests.journal.fixtures.chained_runs import append, chain_of, computed_heads, make_run
 
@@ -64,6 +66,21 @@ def empty_the_chain(run: Path) -> list[str]:
     return [layout.CHAIN_FILE]
 
 
+def empty_the_chain_of_a_run_that_nobody_continues(run: Path) -> list[str]:
+    (run / layout.CHAIN_FILE).write_bytes(b"")
+    change_with_a_valid_checksum(run)
+    return [layout.CHAIN_FILE]
+
+
+def shorten_the_chain_of_an_ended_run(run: Path) -> list[str]:
+    with FileStore(run).write("test") as writer:
+        writer.append(RUN_FAILED, {"error": {"message": "it failed"}})
+    path = run / layout.CHAIN_FILE
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:2]))
+    change_with_a_valid_checksum(run)
+    return [layout.CHAIN_FILE]
+
+
 def change_a_link(run: Path) -> list[str]:
     path, link = run / layout.CHAIN_FILE, chain_of(run).links[2]
     path.write_bytes(path.read_bytes().replace(link.line, Link(link.seq, link.ulid, "0" * 64).line))
@@ -86,7 +103,7 @@ def remove_a_line(run: Path) -> list[str]:
 ATTACKS = [
     *(change_with_a_valid_checksum, exchange_two_entries, cut_the_tail, cut_the_tail_and_go_on),
     *(remove_the_chain, empty_the_chain, change_a_link, garble_a_line),
-    remove_a_line,
+    *(remove_a_line, empty_the_chain_of_a_run_that_nobody_continues, shorten_the_chain_of_an_ended_run),
 ]
 
 

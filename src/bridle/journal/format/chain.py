@@ -78,13 +78,14 @@ def parse_link(line: bytes) -> Link | None:
 class Chain:
     """The content of `bridle.chain`."""
 
-    __slots__ = ("complete_bytes", "invalid_lines", "is_torn", "links", "removed")
+    __slots__ = ("complete_bytes", "ends_with_repair", "invalid_lines", "is_torn", "links", "removed")
 
     def __init__(self, text: bytes) -> None:
         self.links: list[Link] = []
         """The last link of each entry, from 1 without gaps."""
         self.removed: list[Link] = []
         """The links of entries that were written, and removed before others were written."""
+        self.ends_with_repair = False
         self.complete_bytes = text.rfind(b"\n") + 1
         """The length of all complete lines: a power cut may leave anything after them."""
         self.is_torn = self.complete_bytes < len(text)
@@ -105,10 +106,12 @@ class Chain:
             word, _, number = line.decode("ascii", "replace").partition(" ")
             is_repair = word == _REPAIR and _is_number(number) and int(number) <= len(self.links)
             if is_repair:
+                self.ends_with_repair = True
                 del self.links[int(number) :]
             return is_repair
         if not 0 < link.seq <= len(self.links) + 1:
             return False
+        self.ends_with_repair = False
         self.removed += self.links[link.seq - 1 :]
         self.links[link.seq - 1 :] = [link]
         return True

@@ -51,21 +51,27 @@ class _Audit:
         """The files of entries, whether valid or not, when they were listed."""
         self._last = (0, "")
         """The number and the id of the file before."""
-        self._covered = {layout.RUN_FILE, layout.CHAIN_FILE, layout.IGNORE_FILE, *_CACHES}
+        self._covered = {layout.RUN_FILE, layout.CHAIN_FILE, *_CACHES}
         """The files that were compared with a digest, or with the journal."""
+        if disk.read_part(run / layout.IGNORE_FILE, FILE_LIMIT_BYTES) == layout.IGNORED.encode():
+            self._covered.add(layout.IGNORE_FILE)
         self._caches = Caches(run, self._reader)  # before the journal, which a driver may write to
         self._chain = self._read_chain()  # the same
         self._digests: dict[tuple[int, str], str] = {}
         """Of the entries' files, by number and id."""
+        self._noted: dict[str, tuple[Entry, object]] = {}
+        """The digest of each file that results name, with the entry of the last such result."""
         metadata = self._metadata()
         self._journal()
         self.report.chain = describe_chain(self._chain, self._digests)
-        self.report.wrong += check_chain(self._chain, self._state.created, self._digests)
+        has_ended = self._state.ended is not None
+        self.report.wrong += check_chain(self._chain, self._state.created, self._digests, has_ended=has_ended)
         self._ends(metadata)
         for effect in self._state.effects.values():
             self._task(effect)
             self._result(effect)
             self._blobs(effect)
+        self._check_evidence()
         self.report.files += self._caches.files
         self.report.wrong += check_caches(self._caches, self._entries, self._state, self._reader)
         self._leftovers()
@@ -197,7 +203,7 @@ class _Audit:
         self._compare(where, found, {**effect.request.data, **data}, (*_SAME, "status"))
         self._value(where, document)
         self._printed(document)
-        self._evidence(document, _name(resolution))
+        self._note_evidence(document, resolution)
         if effect.status == RESOLVED_ERROR and "error" in data and document.error != data["error"]:
             self._wrong(where, f"its error is not the one in {_name(resolution)}")
 
@@ -219,10 +225,17 @@ class _Audit:
             if self._digest(ref) not in (None, digest):
                 self._wrong(ref, "it was changed after it was written")
 
-    def _evidence(self, document: ResultDocument, entry: str) -> None:
-        """Check the prompts and logs of a result by their recorded digests."""
+    def _note_evidence(self, document: ResultDocument, resolution: Entry) -> None:
+        """Note the digests of prompts, logs and records that a result has; of several of one file the last counts."""
         noted = document.metadata.get(layout.EVIDENCE)
         for name, digest in noted.items() if isinstance(noted, dict) else ():
+            known = self._noted.get(str(name))
+            if known is None or known[0].seq < resolution.seq:
+                self._noted[str(name)] = resolution, digest
+
+    def _check_evidence(self) -> None:
+        for name, (resolution, digest) in self._noted.items():
+            entry = _name(resolution)
             path = self._run / str(name)
             self._covered.add(str(name))
             if path.is_symlink() or not path.is_file():

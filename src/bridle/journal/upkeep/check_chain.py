@@ -25,10 +25,12 @@ def describe_chain(chain: Chain | None, digests: Mapping[Name, str]) -> ChainRep
     return ChainReport(heads, _ranges(link.seq for link in chain.links if link.is_later))
 
 
-def check_chain(chain: Chain | None, created: Entry | None, digests: Mapping[Name, str]) -> Iterator[Finding]:
+def check_chain(
+    chain: Chain | None, created: Entry | None, digests: Mapping[Name, str], *, has_ended: bool
+) -> Iterator[Finding]:
     """Yield the faults of the chain and of entries that are not as they were written.
 
-    `digests`: of each entry's file, by number and id.
+    `digests`: of each entry's file, by number and id. A run that has not ended may have a writer, which adds links.
     """
     if chain is None:
         if created is not None and layout.CHAIN_VERSION in created.data:
@@ -38,6 +40,12 @@ def check_chain(chain: Chain | None, created: Entry | None, digests: Mapping[Nam
         yield Finding(layout.CHAIN_FILE, f"its line {number} is invalid")
     if chain.links and chain.links[0].is_later:
         yield Finding(layout.CHAIN_FILE, "it was lost and made again: entries may have been changed before that")
+    if not chain.links and digests:
+        yield Finding(layout.CHAIN_FILE, "it was emptied: entries may have been changed since")  # its first is durable
+    missing = len(digests) - len(chain.links)
+    if chain.links and has_ended and missing > 1 and not chain.ends_with_repair:  # a killed writer lacks one
+        what = f"it lacks the last {missing} entries: its lines were removed or lost, or another program wrote them"
+        yield Finding(layout.CHAIN_FILE, f"{what}; they may have been changed since")
     for link in chain.removed:
         yield Finding(_file(link), f"it was removed after it was written, and others were written; {_names(link)}")
     yield from _changed(chain, digests)

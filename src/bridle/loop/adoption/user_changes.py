@@ -212,7 +212,7 @@ async def _find(
         tip = await run_commits.find_tip(context, known_tip, was_working=_works(context, store), ended_at=ended_at)
     tip = tip or known_tip
     paths = await snapshot.changes(git, before, now.tree) if before != now.tree else []
-    outputs = output_names.read(context.run_folder)
+    outputs = output_names.read(context)
     paths = [path for path in paths if path not in outputs]
     if (plan := baseline.plan_path(context)) in paths and await _is_ticked(context, receipt, before, str(plan)):
         paths.remove(str(plan))
@@ -294,7 +294,7 @@ async def _new_untracked(context: RunContext, state: _State) -> list[str]:
     others = await baseline.untracked_files(context)
     words = ("ls-tree", "-r", "-z", "--name-only", "--full-tree", state.before)
     known = set(await context.git.names(*words)) - set(state.untracked) if others else set()
-    known.update(output_names.read(context.run_folder))
+    known.update(output_names.read(context))
     # A repository without a commit is in no tree.
     known.update(name for name in context.git.left_out if (context.folder / name).is_dir())
     return [name for name in others if name not in known]

@@ -6,26 +6,24 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from bridle.ground import disk
 from bridle.loop.working_copy.run_context import RunContext
 
 
 def read(context: RunContext, kind: str) -> frozenset[str] | None:
     """Return the recorded names; None if there is no record."""
-    names = disk.read_json(_path(context, kind))
+    names = context.records.read_json(_path(context, kind), context.worker)
     return frozenset(names) if isinstance(names, list) else None
 
 
 def add(context: RunContext, kind: str, names: Iterable[str], *, since: float) -> None:
     """Record the names of what was changed since that time, beside those that are recorded."""
     found = [name for name in names if _ctime(context.folder / name) >= since]
-    disk.make_private_folder(context.run_folder)
-    disk.write_json_atomic(_path(context, kind), sorted({*(read(context, kind) or ()), *found}))
+    context.records.write_json(_path(context, kind), sorted({*(read(context, kind) or ()), *found}), context.worker)
 
 
 def is_recorded_by_run(context: RunContext, kind: str) -> bool:
     """Return whether the run itself has a record, whatever its workers have."""
-    return (context.run_folder / f"bridle-{kind}.json").exists()
+    return context.records.read(context.run_folder / f"bridle-{kind}.json", None) is not None
 
 
 def _path(context: RunContext, kind: str) -> Path:

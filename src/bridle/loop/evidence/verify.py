@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from msgspec import Struct, field
 from bridle.errors import Error
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.upkeep.audit import audit
+from bridle.loop.control.foreign_runs import is_foreign
 from bridle.loop.evidence import envelope
 from bridle.loop.evidence.check_commits import head_fault, recorded_commits
 from bridle.loop.evidence.signatures import GOOD, UNKNOWN_SIGNER, Signatures, Verdict
@@ -17,6 +19,11 @@ from bridle.loop.evidence.statement import StatementFacts, read_statement
 from bridle.loop.performers.branch import RUN, TASK
 from bridle.workspace.commit import CommitInfo, read_commits
 from bridle.workspace.git import Git
+
+# A line that names a run, wherever it is in a message, and however it is written.
+_NAMES_RUN = re.compile(rf"^[ \t>*-]*{RUN}[ \t]*:[ \t]*([0-9a-z]{{26}})\b", re.IGNORECASE | re.MULTILINE)
+_NO_TRAILER = f"it names the run, but not by a trailer: {RUN} is not in its last paragraph"
+_FOREIGN_JOURNAL = "the journal is of a run that was not begun on this machine: it is not proof; pass --receipt FILE"
 
 
 class VerifiedReceipt(Struct, frozen=True):
@@ -65,6 +72,8 @@ class Verification(Struct):
     """What is wrong with no single commit."""
     not_in_head: list[str] = field(default_factory=list)
     """Commits of a receipt that git has, and HEAD does not contain: of another branch, or amended since."""
+    not_in_range: list[str] = field(default_factory=list)
+    """Commits of a receipt that are not among those that the range names."""
 
     @property
     def is_good(self) -> bool:
@@ -95,10 +104,12 @@ async def verify_receipt(git: Git, receipt: VerifiedReceipt, runs: Path) -> Veri
             result.commits.append(CommitReport(commit, facts.run, faults=["git does not have it here"]))
         else:
             result.commits.append(_compare(info, [receipt], journal))
-    words = ("--fixed-strings", f"--grep={RUN}: {facts.run}", "HEAD")
+    words = ("--fixed-strings", "--regexp-ignore-case", f"--grep={facts.run}", "HEAD")
     listed = await read_commits(git, *words) if await git.head() is not None else []
-    others = [info for info in listed if info.trailers.get(RUN) == facts.run and info.commit not in facts.commits]
+    listed = [info for info in listed if info.commit not in facts.commits]
+    others = [info for info in listed if info.trailers.get(RUN) == facts.run]
     result.commits += [_compare(info, [receipt], journal) for info in others]
+    result.commits += [report for info in listed if (report := _look_alike(info)) is not None]
     result.not_in_head = await _not_in_head(git, list(found))
     if not result.commits:
         result.faults.append(f"{receipt.file}: it names no commit")
@@ -119,10 +130,14 @@ async def verify_commits(
     result = Verification(list(receipts))
     result.faults += [f"{receipt.file}: {receipt.fault}" for receipt in receipts if receipt.fault is not None]
     journals: dict[str, _Journal | None] = {}
+    listed: set[str] = set()
     for info in await read_commits(git, *words):
         run = info.trailers.get(RUN)
+        listed.add(info.commit)
         if run is None:
-            result.others += 1
+            report = _look_alike(info)
+            result.others += report is None
+            result.commits += [] if report is None else [report]
             continue
         if run not in journals:
             journals[run] = _journal_of(runs, run)
@@ -131,9 +146,17 @@ async def verify_commits(
             ]
         own = [receipt for receipt in receipts if receipt.facts.run == run]
         result.commits.append(_compare(info, own, journals[run]))
+    named = dict.fromkeys(commit for receipt in receipts for commit in receipt.facts.commits)
+    result.not_in_range = [commit for commit in named if commit not in listed]
     if not result.commits:
         result.faults.append("no commit of a run is among them")
     return result
+
+
+def _look_alike(info: CommitInfo) -> CommitReport | None:
+    """Return the report on a commit that names a run, but has no trailer that does; None for any other."""
+    found = None if info.trailers.get(RUN) is not None else _NAMES_RUN.search(info.message)
+    return None if found is None else CommitReport(info.commit, found[1], faults=[_NO_TRAILER])
 
 
 class _Journal(Struct, frozen=True):
@@ -142,6 +165,8 @@ class _Journal(Struct, frozen=True):
     heads: Sequence[str]
     commits: Mapping[str, str]
     faults: Sequence[str]
+    is_foreign: bool = False
+    """Whether it came with the repository, whose author can write any journal."""
 
 
 def _journal_of(runs: Path, run: str) -> _Journal | None:
@@ -154,7 +179,8 @@ def _journal_of(runs: Path, run: str) -> _Journal | None:
         if report.chain is None:
             return None
         faults = [f"run {run}: {finding.file}: {finding.fault}" for finding in report.wrong]
-        return _Journal(report.chain.heads, {} if faults else recorded_commits(FileStore(folder)), faults)
+        commits = {} if faults else recorded_commits(FileStore(folder))
+        return _Journal(report.chain.heads, commits, faults, is_foreign(folder))
     except Error as error:
         return _Journal([], {}, [f"run {run}: {error.message}"])
 
@@ -190,7 +216,9 @@ def _compare(info: CommitInfo, receipts: Sequence[VerifiedReceipt], journal: _Jo
         fault = head_fault(info, journal.heads)
         if fault is None and info.commit not in journal.commits:
             fault = "no entry of the journal records it: it was amended, or made by another program"
-        if fault is None:
+        if fault is None and journal.is_foreign:
+            report.faults += [] if report.proofs else [_FOREIGN_JOURNAL]
+        elif fault is None:
             report.proofs.append("journal")
         else:
             report.faults.append(fault)

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from bridle.journal.format.digest import sha256_of_file
+from bridle.journal.format.entries import Effect
 from bridle.journal.format.layout import EVIDENCE
+from bridle.journal.stores.file_store import FileStore
 from bridle.loop.effect_results import (
     CheckResult,
     ChecksResult,
@@ -32,13 +34,34 @@ from bridle.run.request import Mode
 
 async def evidence(args: Arguments[Any], result: Result, context: RunContext) -> dict[str, Any]:
     """Return the metadata of a result: the digest of every file of its effect, by path from the run's folder."""
+    new = context.records.take_new(context.worker)  # in this thread, as all that writes records
     digests = await asyncio.to_thread(_digests, args, result, context)
+    digests |= {os.path.relpath(path, context.run_folder): digest for path, digest in new.items()}
     return {EVIDENCE: digests} if digests else {}
 
 
 def _digests(args: Arguments[Any], result: Result, context: RunContext) -> dict[str, str]:
     paths = dict.fromkeys([*_files(result, context), *_agent_logs(args, context)])
-    return {os.path.relpath(path, context.run_folder): sha256_of_file(path) for path in paths if path.is_file()}
+    return {
+        os.path.relpath(path, context.run_folder): context.records.digest_of(path) or sha256_of_file(path)
+        for path in paths
+        if path.is_file()
+    }
+
+
+def record_digests(store: FileStore) -> dict[Path, str]:
+    """Return the digests of the files in a run's folder that its results have; of several of one file the last."""
+    digests: dict[Path, str] = {}
+    for effect in sorted(store.state().resolved, key=_resolved_at):
+        noted = store.tasks.result_document(effect).metadata.get(EVIDENCE)
+        for name, digest in noted.items() if isinstance(noted, dict) else ():
+            if not str(name).startswith(".."):
+                digests[Path(store.run) / str(name)] = str(digest)
+    return digests
+
+
+def _resolved_at(effect: Effect) -> int:
+    return 0 if effect.resolution is None else effect.resolution.seq
 
 
 def _files(result: Result, context: RunContext) -> Iterator[Path]:

@@ -27,6 +27,7 @@ from bridle.loop.protection.weakened_tests import find_weakened
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.run_context import RunContext
+from bridle.loop.working_copy.run_records import CHANGED
 from bridle.workspace import snapshot
 from bridle.workspace.read_blob import blob_id, read_blob
 
@@ -44,6 +45,7 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
 
     A second attempt after a crash returns the same result: what is undone is written down first.
     """
+    changed_records = context.records.restore_changed()
     special = remove_special_files(context)
     is_known = known_files.take_over(context, args.kind)
     start = baseline.read(context, digest=args.origin)
@@ -61,7 +63,8 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
         wanted.setdefault(repair.path, repair)
     found = await untracked_files.find_lost(context, start, before, may_edit)
     mine = [Repair(name, untracked_files.DELETED, None) for name in found.names()] if found is not None else []
-    undone = _noted(context, args, [*wanted.values(), *mine])
+    records = [Repair(_record_name(context, path), CHANGED, None) for path in changed_records]
+    undone = _noted(context, args, [*wanted.values(), *mine, *records])
     apply(context, wanted.values())
     missing = await untracked_files.restore(context, found) if found is not None else []
     tree = await work_tree(context, is_known=is_known and not wanted and found is None)
@@ -97,6 +100,10 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
         undone=undone,
         reported=tuple(reported),
     )
+
+
+def _record_name(context: RunContext, path: Path) -> str:
+    return os.path.relpath(path, context.progress_folder)
 
 
 async def _outside(context: RunContext, found: LostFiles | None, before: str, *, with_ignored: bool) -> list[str]:

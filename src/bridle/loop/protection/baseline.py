@@ -51,7 +51,6 @@ THE_PLAN = "it is the plan"
 _OURS = (".ralph/logs/", ".ralph/state/", ".ralph/worktrees/", ".ralph/progress.md")
 # Files that define checks are small; a larger one is data.
 _TEXT_LIMIT_BYTES = 4 * 1024 * 1024
-_RECORD_LIMIT_BYTES = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -87,10 +86,9 @@ def record_path(context: RunContext) -> Path:
 
 def began(context: RunContext) -> float | None:
     """Return when the baseline was recorded first: before any agent ran; None if it was not."""
-    try:
-        return record_path(replace(context, changes_adopted=0)).stat().st_mtime
-    except OSError:
-        return None
+    path = record_path(replace(context, changes_adopted=0))
+    context.records.read(path, None)
+    return context.records.time_of(path)
 
 
 async def record(context: RunContext) -> Baseline:
@@ -194,8 +192,7 @@ async def _without_work(
 
 def _write(context: RunContext, recorded: Baseline) -> Baseline:
     data = json.dumps(_as_json(recorded)).encode("ascii")  # names that are not UTF-8 survive as escapes
-    disk.make_private_folder(context.run_folder)
-    disk.write_atomic(record_path(context), data)
+    context.records.write(record_path(context), data, None)
     return dataclasses.replace(recorded, digest=_digest(data))
 
 
@@ -215,14 +212,14 @@ def read(context: RunContext, *, digest: str | None = None) -> Baseline:
 def find(context: RunContext) -> Baseline | None:
     """Return the recorded baseline, or None."""
     path = record_path(context)
-    data = disk.read_if_exists(path, _RECORD_LIMIT_BYTES)
+    data = context.records.read(path, None)
     if data is None:
         return None
     try:
         recorded = _parse(data)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise JournalBroken(f"cannot read {path}: {error}", remedy="Start a new run.") from error
-    more = {*output_names.read(context.run_folder)}
+    more = {*output_names.read(context)}
     if context.repository is not None:
         more.update(read_note(context.folder).made)
     return dataclasses.replace(recorded, untracked=tuple(sorted({*recorded.untracked, *more}))) if more else recorded

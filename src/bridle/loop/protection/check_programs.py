@@ -11,7 +11,6 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from bridle.ground import disk
 from bridle.loop.protection import recorded_files
 from bridle.loop.protection.imports.installed_modules import installed_names
 from bridle.loop.protection.imports.python_modules import find_replacing, is_in_text
@@ -34,18 +33,18 @@ _LINKS = 8
 def record(context: RunContext, protected: Protected, name: str) -> None:
     """Record the programs of checks before an agent starts; keep what an interrupted attempt has recorded."""
     path = _path(context, name)
-    if path.exists():
+    if context.records.read(path, context.worker) is not None:
         return
+    context.records.keep_only(path, context.worker)
     entries, forbidden = _read(context, protected, path.parent), sorted(_forbidden(context, protected))
-    disk.write_json_atomic(
-        path, {"entries": entries, "forbidden": forbidden, "modules": _installed(context, protected)}
-    )
+    recorded = {"entries": entries, "forbidden": forbidden, "modules": _installed(context, protected)}
+    context.records.write_json(path, recorded, context.worker)
 
 
 def carry_changes(context: RunContext, protected: Protected, name: str, is_of_user: Callable[[str], bool]) -> None:
     """Record the programs and modules again that the user changed after an interrupted attempt had recorded them."""
     path = _path(context, name)
-    value = disk.read_json(path)
+    value = context.records.read_json(path, context.worker)
     if not isinstance(value, dict):
         return
     replacing = find_replacing(context.folder, protected.python_folders, value.get("modules", ()))
@@ -56,11 +55,11 @@ def carry_changes(context: RunContext, protected: Protected, name: str, is_of_us
         "modules": [module for module in value.get("modules", ()) if module not in added],
     }
     if carried != value:
-        disk.write_json_atomic(path, carried)
+        context.records.write_json(path, carried, context.worker)
 
 
 def _read(context: RunContext, protected: Protected, folder: Path) -> dict[str, list[str]]:
-    return recorded_files.record(context.folder, _existing(context, protected), folder)
+    return recorded_files.record(context, _existing(context, protected), folder)
 
 
 def _installed(context: RunContext, protected: Protected) -> list[str]:
@@ -74,11 +73,11 @@ def _installed(context: RunContext, protected: Protected) -> list[str]:
 
 def find_changed(context: RunContext, protected: Protected, name: str, may_edit: Sequence[str]) -> list[Repair]:
     """Return the repairs of the programs and modules that were changed, deleted or added since they were recorded."""
-    value = disk.read_json(_path(context, name)) if name else None
+    value = context.records.read_json(_path(context, name), context.worker) if name else None
     if not isinstance(value, dict):
         return []
     why = f"a check starts it; {MAY_EDIT}"
-    repairs = list(recorded_files.find_changed(context.folder, value["entries"], _path(context, name).parent, why))
+    repairs = list(recorded_files.find_changed(context, value["entries"], _path(context, name).parent, why))
     for path in value["forbidden"]:
         if os.path.lexists(context.folder / path):
             repairs.append(

@@ -46,30 +46,30 @@ async def record(context: RunContext, name: str) -> None:
     """Record these files before an agent starts; keep what an interrupted attempt has recorded."""
     await find(context)
     path, names = _path(context, name), [*context.git.named_files, *_own(context.folder)]
-    if not names or path.exists():
+    if not names or context.records.read(path, context.worker) is not None:
         return
+    context.records.keep_only(path, context.worker)
     absent = [file for file in names if not os.path.lexists(context.folder / file)]
-    disk.make_private_folder(path.parent)
-    entries = recorded_files.record(context.folder, names, path.parent)
-    disk.write_json_atomic(path, {"entries": entries, "absent": absent})
+    entries = recorded_files.record(context, names, path.parent)
+    context.records.write_json(path, {"entries": entries, "absent": absent}, context.worker)
 
 
 def carry_changes(context: RunContext, name: str, is_of_user: Callable[[str], bool]) -> None:
     """Record the files again that the user changed after an interrupted attempt had recorded them."""
     path = _path(context, name)
-    value = disk.read_json(path)
+    value = context.records.read_json(path, context.worker)
     if not isinstance(value, dict):
         return
-    now = recorded_files.record(context.folder, [*value["entries"], *value["absent"]], path.parent)
+    now = recorded_files.record(context, [*value["entries"], *value["absent"]], path.parent)
     entries = recorded_files.carry_changes(value["entries"], now, is_of_user)
     if entries != value["entries"]:
         absent = [file for file in value["absent"] if file not in entries]
-        disk.write_json_atomic(path, {"entries": entries, "absent": absent})
+        context.records.write_json(path, {"entries": entries, "absent": absent}, context.worker)
 
 
 def restore(context: RunContext, name: str) -> list[FileReport]:
     """Restore what was changed, deleted or added since it was recorded; git is not started."""
-    value = disk.read_json(_path(context, name))
+    value = context.records.read_json(_path(context, name), context.worker)
     if not isinstance(value, dict):
         return []
     new = (file for file in _own(context.folder) if file not in value["entries"])
@@ -83,7 +83,7 @@ def kept_during_check(context: RunContext, *, is_setup: bool) -> Iterator[None]:
         yield
         return
     folder = disk.make_private_folder(context.run_folder / FOLDER)
-    entries = recorded_files.record(context.folder, context.git.named_files, folder)
+    entries = recorded_files.record(context, context.git.named_files, folder)
     missing = [file for file in context.git.named_files if not os.path.lexists(context.folder / file)]
     absent = [] if is_setup else missing
     try:
@@ -94,7 +94,7 @@ def kept_during_check(context: RunContext, *, is_setup: bool) -> Iterator[None]:
 
 
 def _restore(context: RunContext, entries: recorded_files.Entries, absent: Iterable[str]) -> list[FileReport]:
-    repairs = list(recorded_files.find_changed(context.folder, entries, context.run_folder / FOLDER, _WHY))
+    repairs = list(recorded_files.find_changed(context, entries, context.run_folder / FOLDER, _WHY))
     for file in absent:
         if os.path.lexists(context.folder / file):
             repairs.append(Repair(file, f"it was added, and {_WHY}", None))

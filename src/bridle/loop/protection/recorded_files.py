@@ -8,11 +8,12 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from bridle.errors import DiskError
+from bridle.errors import DiskError, JournalBroken
 from bridle.ground import disk
 from bridle.loop.protection import file_states
 from bridle.loop.protection.file_states import FILE, LINK, PROGRAM, Entry
 from bridle.loop.protection.repairs import Repair
+from bridle.loop.working_copy.run_context import RunContext
 
 Entries = Mapping[str, list[str]]
 """The mode and the digest of each file."""
@@ -20,27 +21,29 @@ File = tuple[str, bytes]
 """The mode of a file, and its content or the target of the link."""
 
 
-def record(top: Path, names: Iterable[str], folder: Path) -> dict[str, list[str]]:
+def record(context: RunContext, names: Iterable[str], folder: Path) -> dict[str, list[str]]:
     """Store the files of a working copy in a folder, by their digests; return their entries."""
     disk.make_private_folder(folder)
     entries: dict[str, list[str]] = {}
     for name in names:
-        file = read(top / name)
+        file = read(context.folder / name)
         if file is not None:
             mode, data = file
             digest = hashlib.sha256(data).hexdigest()
             if not (folder / digest).exists():
                 disk.write_atomic(folder / digest, data)
+            context.records.note(folder / digest, digest, context.worker)
             entries[name] = [mode, digest]
     return entries
 
 
-def find_changed(top: Path, entries: Entries, folder: Path, why: str) -> Iterator[Repair]:
+def find_changed(context: RunContext, entries: Entries, folder: Path, why: str) -> Iterator[Repair]:
     """Yield the repairs of the files that were changed or deleted since they were recorded."""
+    top = context.folder
     for name, (mode, digest) in entries.items():
         now = read(top / name)
         if now is None or (now[0], hashlib.sha256(now[1]).hexdigest()) != (mode, digest):
-            data = disk.read_bounded(folder / digest, file_states.LIMIT_BYTES)
+            data = _copy(folder / digest, name)
             change = "changed" if os.path.lexists(top / name) else "deleted"
             yield Repair(name, f"it was {change}, and {why}", Entry(mode, ""), data)
 
@@ -51,6 +54,20 @@ def changed_from(top: Path, before: Mapping[str, File], why: str) -> Iterator[Re
         if read(top / name) != (mode, data):
             change = "changed" if os.path.lexists(top / name) else "deleted"
             yield Repair(name, f"it was {change}, and {why}", Entry(mode, ""), data)
+
+
+def _copy(path: Path, name: str) -> bytes:
+    """Return the recorded content of a file. Raises JournalBroken if the copy was changed too."""
+    try:
+        data = disk.read_bounded(path, file_states.LIMIT_BYTES)
+    except DiskError:
+        data = b""
+    if hashlib.sha256(data).hexdigest() != path.name:
+        raise JournalBroken(
+            f"{name} was changed, and so was the copy from which Bridle restores it: {path}",
+            remedy=f"Restore {name} yourself, then start a new run: bridle run PLAN",
+        )
+    return data
 
 
 def carry_changes(before: Entries, now: Entries, is_of_user: Callable[[str], bool]) -> dict[str, list[str]]:

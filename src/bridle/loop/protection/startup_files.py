@@ -34,44 +34,41 @@ _WHY = "a program of yours runs it later"
 def record(context: RunContext, name: str, found: Iterable[str]) -> None:
     """Record these files, and hooks, before an agent starts; keep what an interrupted attempt has recorded."""
     path = _path(context, name)
-    if path.exists():
+    if context.records.read(path, context.worker) is not None:
         return
     hooks = _hooks(context)
-    entries = recorded_files.record(context.folder, _with_hooks(context, found, hooks), path.parent)
-    disk.write_json_atomic(path, {"entries": entries, "hooks": hooks})
+    context.records.keep_only(path, context.worker)
+    entries = recorded_files.record(context, _with_hooks(context, found, hooks), path.parent)
+    context.records.write_json(path, {"entries": entries, "hooks": hooks}, context.worker)
 
 
 def note_found(context: RunContext, name: str, found: Sequence[str]) -> None:
     """Note which of these files there were after an agent, so that nothing must search for them again."""
-    path = _found_path(context, name)
-    if len(found) > _NOTED:
-        path.unlink(missing_ok=True)
-        return
-    disk.make_private_folder(path.parent)
-    disk.write_json_atomic(path, list(found))
+    noted = list(found) if len(found) <= _NOTED else None
+    context.records.write_json(_found_path(context, name), noted, context.worker)
 
 
 def carry_changes(context: RunContext, name: str, is_of_user: Callable[[str], bool]) -> None:
     """Record the files again that the user changed after an interrupted attempt had recorded them."""
     path = _path(context, name)
-    value = disk.read_json(path)
+    value = context.records.read_json(path, context.worker)
     if not isinstance(value, dict):
         return
     found = _with_hooks(context, walk(context.folder).startup, value["hooks"])
-    now = recorded_files.record(context.folder, found, path.parent)
+    now = recorded_files.record(context, found, path.parent)
     entries = recorded_files.carry_changes(value["entries"], now, is_of_user)
     if entries != value["entries"]:
-        disk.write_json_atomic(path, {**value, "entries": entries})
+        context.records.write_json(path, {**value, "entries": entries}, context.worker)
 
 
 def find_changed(context: RunContext, name: str, may_edit: Sequence[str]) -> list[Repair]:
     """Return the repairs of the files that were changed, deleted or added since they were recorded."""
-    value = disk.read_json(_path(context, name)) if name else None
+    value = context.records.read_json(_path(context, name), context.worker) if name else None
     if not isinstance(value, dict):
         return []
-    noted = disk.read_json(_found_path(context, name))
+    noted = context.records.read_json(_found_path(context, name), context.worker)
     found = noted if isinstance(noted, list) else walk(context.folder).startup
-    changed = recorded_files.find_changed(context.folder, value["entries"], _path(context, name).parent, _WHY)
+    changed = recorded_files.find_changed(context, value["entries"], _path(context, name).parent, _WHY)
     added = _added(context, value["entries"], _with_hooks(context, found, value["hooks"]))
     return [
         Repair(repair.path, f"{repair.what} ({startup_table.reader(repair.path)})", repair.entry, repair.data)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.ground import disk, ids
+from bridle.ground import ids
 from bridle.loop.effect_results import FileReport
 from bridle.loop.protection import baseline, file_states
 from bridle.loop.protection.baseline import Baseline
@@ -112,15 +113,18 @@ def _is_unchanged(context: RunContext, change: Change) -> bool:
 
 def _vanished(context: RunContext) -> list[str]:
     """Return the user's untracked files that agents have deleted, or hidden by ignore rules."""
-    names = disk.read_json(context.run_folder / VANISHED)
+    names = context.records.read_json(_vanished_path(context), context.worker)
     return [str(name) for name in names] if isinstance(names, list) else []
 
 
 def _add_vanished(context: RunContext, names: Sequence[str]) -> None:
     known = _vanished(context)
     if not set(names) <= set(known):
-        disk.make_private_folder(context.run_folder)
-        disk.write_json_atomic(context.run_folder / VANISHED, list(dict.fromkeys([*known, *names])))
+        context.records.write_json(_vanished_path(context), list(dict.fromkeys([*known, *names])), context.worker)
+
+
+def _vanished_path(context: RunContext) -> Path:
+    return context.run_folder / VANISHED
 
 
 async def find_left_alone(context: RunContext, before: str, after: str) -> list[str]:

@@ -5,9 +5,6 @@ They are the user's, also after the driver was killed: left alone, and in no com
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from bridle.ground import disk
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace.own_output import untracked_output
 
@@ -16,13 +13,13 @@ _FILE = "bridle-output.json"
 
 async def record(context: RunContext) -> None:
     """Record the files that the output of this driver goes to, before anything looks at the working copy."""
-    known = read(context.run_folder)
+    known = read(context)
     new = [name for name in await untracked_output(context.git) if name not in known]
     if new:
-        disk.write_json_atomic(context.run_folder / _FILE, [*known, *new])
+        context.records.write_json(context.run_folder / _FILE, [*known, *new], None)
 
 
-def read(run_folder: Path) -> tuple[str, ...]:
+def read(context: RunContext) -> tuple[str, ...]:
     """Return the recorded files, as paths in the working copy of the run."""
-    names = disk.read_json(run_folder / _FILE)
+    names = context.records.read_json(context.run_folder / _FILE, None)
     return tuple(str(name) for name in names) if isinstance(names, list) else ()

@@ -14,6 +14,7 @@ from bridle.loop.plan.model import Plan
 from bridle.loop.progress_events import Listener, unwatched
 from bridle.loop.run_inputs import move_path
 from bridle.loop.settings.model import Settings
+from bridle.loop.working_copy.run_records import RunRecords
 from bridle.run.direnv import workspace_variables
 from bridle.run.isolation.sandbox_rules import ChosenSandbox
 from bridle.wire.mask import Mask, secret_values
@@ -65,6 +66,8 @@ class RunContext(Struct, frozen=True):
     """Receives progress events for display."""
     sandbox: ChosenSandbox = field(default_factory=ChosenSandbox)
     """Isolates agents, checks and setup commands."""
+    records: RunRecords = field(default_factory=RunRecords)
+    """What this driver recorded before agents; shared by all contexts of a run."""
 
     @property
     def run(self) -> str:

@@ -15,7 +15,15 @@ from bridle.agent.permissions.bash.read_only import files_read
 from bridle.agent.permissions.bash.reasons import Problem, ask, suggest
 from bridle.agent.permissions.bash.rule_patterns import Pattern, compile_rule, matches
 from bridle.agent.permissions.bash.words import Word, plain
-from bridle.agent.permissions.bash.wrappers import EVALUATORS, LIMIT_WRAPPERS, basename, differs, is_carrier, unwrap
+from bridle.agent.permissions.bash.wrappers import (
+    EVALUATORS,
+    LIMIT_WRAPPERS,
+    basename,
+    differs,
+    evaluates,
+    is_carrier,
+    unwrap,
+)
 from bridle.agent.permissions.rules import denial_messages
 from bridle.agent.permissions.rules.file_access import EDITING_MODES, may_change, may_read
 from bridle.agent.permissions.rules.policy import Allowed, NeedsApproval, Policy, Verdict
@@ -139,7 +147,7 @@ class _ProblemFinder:
         program = words[0].value or ""
         if not self._covers_writes(program, rest, words):
             return False
-        if program in EVALUATORS:
+        if program in EVALUATORS or evaluates(words):
             return False
         if program in DECLARERS:
             pairs = [(word.value or "").partition("=") for word in rest]

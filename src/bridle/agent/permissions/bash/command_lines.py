@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from glob import iglob
+from itertools import islice
 from typing import Final
 
 from bridle.agent.permissions.bash.git_commands import git_carried, git_command
@@ -53,6 +55,9 @@ class _CommandSplitter:
             yield from self._command(command)
         if script.is_broken:
             yield (ANYTHING,)
+            joined = text.replace("\\\n", "")
+            if joined != text:  # bash removes it, also inside a word
+                yield from self.of(read_script(joined, self._home), joined)
         if script.doubts:
             yield from _fragments(text)
 
@@ -101,6 +106,9 @@ def _line(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
         return
     if words[0].value is None or not words[0].is_plain:
         yield (ANYTHING,)
+        if words[0].value is not None and words[0].glob_at >= 0:
+            for path in islice(iglob(words[0].value), LIMIT_STARTS):
+                yield (plain(basename(path)), *words[1:])
         return
     yield words
     name = basename(words[0].value)

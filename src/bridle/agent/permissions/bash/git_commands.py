@@ -23,7 +23,7 @@ _PLAIN_SETTING = re.compile(
 # Settings that name a program.
 _RUNNING_SETTING = re.compile(
     r"alias\.|core\.(?:pager|editor|sshcommand|fsmonitor|hookspath|gitproxy|askpass)|sequence\.editor|diff\.external"
-    r"|pager\.|include|\.(?:cmd|command|textconv|driver|helper|program|path|external|clean|smudge|process)$",
+    r"|pager\.|include|protocol\.(?:.+\.)?allow|\.(?:vcs|uploadpack|receivepack|insteadof|pushinsteadof)$|\.(?:cmd|command|textconv|driver|helper|program|path|external|clean|smudge|process)$",
     re.IGNORECASE,
 )
 # Options whose value is run. Git accepts unambiguous abbreviations, so prefixes count too.
@@ -41,6 +41,13 @@ _RUNNING_SHORT: Final = {"rebase": "x", "difftool": "x", "grep": "O", "clone": "
 _OF_NEW_REPOSITORY: Final = ("--config", "--template")
 _NEW_REPOSITORY: Final = ("clone", "init")
 _RUNNING_NAMES: Final = "daemon difftool fast-import filter-branch instaweb mergetool p4 send-email svn web--browse"
+# A remote whose address is a command.
+_TRANSPORT = re.compile(r"(?:^|[.=])(?:ext|fd)::")
+# Options with a file or a folder that is written.
+_WRITING_OPTIONS: Final = {
+    "checkout-index": re.compile(r"--pr"),
+    "config": re.compile(r"--fi|-(?!-)\w*f"),
+}
 _HEAD = re.compile(rb"ref:\s*refs/|(?:[0-9a-f]{40}|[0-9a-f]{64})(?:\s|\Z)")
 # Git reads no more of HEAD.
 _HEAD_BYTES: Final = 255
@@ -82,6 +89,9 @@ def git_carried(words: Sequence[Word]) -> Iterator[tuple[Word, ...] | str]:
     subcommand = (rest[1].value or "") if len(rest) > 1 else ""
     arguments = rest[2:]
     values = [word.value or "" for word in arguments]
+    for value in values:
+        if _TRANSPORT.search(value):
+            yield value.partition("::")[2]
     for value, following in zip(values, [*values[1:], ""], strict=False):
         run = _value_that_runs(subcommand, value, following)
         if run is not None:
@@ -94,7 +104,7 @@ def git_carried(words: Sequence[Word]) -> Iterator[tuple[Word, ...] | str]:
 def _subcommand_carries(
     subcommand: str, arguments: Sequence[Word], values: list[str]
 ) -> Iterator[tuple[Word, ...] | str]:
-    if subcommand in _RUNNING_SUBCOMMANDS:
+    if subcommand in _RUNNING_SUBCOMMANDS or subcommand.startswith("remote-") or _writes_elsewhere(subcommand, values):
         yield ""
     elif subcommand in ("bisect", "submodule") and {"run", "foreach"} & set(values):
         place = next(index for index, value in enumerate(values) if value in ("run", "foreach"))
@@ -102,6 +112,14 @@ def _subcommand_carries(
         yield " ".join(values[place + 1 :])
     elif subcommand == "config" and any(_RUNNING_SETTING.search(value) for value in values):
         yield values[-1].lstrip("!")
+
+
+def _writes_elsewhere(subcommand: str, values: list[str]) -> bool:
+    """Return whether a command writes files that its words name, and that may be outside of the working copy."""
+    if subcommand == "worktree":
+        return any(value.startswith(("/", "~")) or ".." in value.split("/") for value in values)
+    options = _WRITING_OPTIONS.get(subcommand)
+    return options is not None and any(options.match(value) for value in values)
 
 
 def _value_that_runs(subcommand: str, value: str, following: str) -> str | None:

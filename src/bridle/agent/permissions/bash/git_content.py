@@ -14,12 +14,23 @@ from bridle.agent.permissions.bash.words import Word
 # Subcommands that show content of the working copy and the index, or of any commit.
 _OF_INDEX: Final = frozenset({"diff", "diff-files", "grep"})
 _OF_HISTORY: Final = frozenset(
-    ("archive", "cat-file", "diff-index", "diff-tree", "fast-export", "format-patch", "range-diff", "show")
+    (
+        "archive",
+        "cat-file",
+        "diff-index",
+        "checkout-index",
+        "diff-tree",
+        "fast-export",
+        "format-patch",
+        "range-diff",
+        "show",
+        "unpack-file",
+    )
 )
 # Subcommands that show content only with an option.
 _WITH_PATCH: Final = frozenset({"whatchanged", "log", "reflog", "stash", "rev-list", "shortlog"})
 _PATCH = re.compile(
-    r"-[puUWcm]\w*|-L.+|--(?:patch|unified|word-diff|color-words|cc|remerge-diff|diff-merges|ext-diff|binary"
+    r"-[puUWcm]\w*|-[LGS].*|--(?:patch|unified|word-diff|color-words|cc|remerge-diff|diff-merges|ext-diff|binary"
     r"|function-context|combined-all-paths|full-diff)(?:[-=].*)?",
 )
 # Options with which no content is shown.
@@ -47,6 +58,8 @@ def git_content(words: Sequence[Word]) -> GitContent | None:
     values = [word.value or "" for word in rest[1:]]
     options = values[: values.index("--")] if "--" in values else values
     has_patch = any(_PATCH.fullmatch(value) for value in options)
+    if subcommand == "worktree" and "add" in options:
+        return GitContent()  # a checkout of every file
     if subcommand not in _OF_INDEX | _OF_HISTORY and not (subcommand in _WITH_PATCH and has_patch):
         return None
     shows_names_only = any(_NO_CONTENT.fullmatch(value) for value in options)

@@ -102,7 +102,10 @@ class _Scan:
         """Expand a leading tilde, if nothing of its prefix is quoted."""
         if not self._text.startswith("~"):
             return
-        if self._text[1:2] in ("", "/") and self._home:
+        if self._text.startswith("~+") and self._text[2:3] in ("", "/"):
+            self._add(".")  # the shell's folder
+            self._place = 2
+        elif self._text[1:2] in ("", "/") and self._home:
             self._add(self._home)
             self._place = 1
         else:

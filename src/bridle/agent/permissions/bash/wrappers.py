@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -50,6 +51,9 @@ _NAMER_NAMES: Final = (
     "[ declare export getopts let local mapfile printf read readarray readonly test typeset unset wait"
 )
 NAMERS: Final = frozenset(_NAMER_NAMES.split())
+# Options of tar whose value is run; GNU tar accepts abbreviations.
+_TAR_RUNS = re.compile(r"--(?:checkpoint-a|to-c|use-|rsh|rmt|info-|new-)|-(?!-)[A-Za-z]*[IF]")
+_TAR_LETTERS = re.compile(r"[A-Za-z]*[IF]")
 _INDEX_CODE = re.compile(r"\$\(|`|\$\{")
 
 
@@ -93,6 +97,20 @@ def named_code(words: Sequence[Word]) -> Iterator[str]:
     """Yield the variable names with an index, which bash evaluates and which may contain a command."""
     values = (word.value or "" for word in words[1:])
     yield from (value for value in values if "[" in value and _INDEX_CODE.search(value))
+
+
+def evaluates(words: Sequence[Word]) -> bool:
+    """Return whether a builtin takes a variable's name with an index, or a program has an option that runs another."""
+    program, values = basename(words[0].value or ""), [word.value or "" for word in words[1:]]
+    if program == "tar":
+        return any(_TAR_RUNS.match(value) for value in values) or (
+            bool(values) and _TAR_LETTERS.match(values[0]) is not None
+        )
+    if program not in NAMERS:
+        return False
+    names = [after for before, after in pairwise(values) if before == "-v"]
+    names += [value[2:] for value in values if value.startswith("-v")]
+    return any("[" in name for name in names) or any(True for _ in named_code(words))
 
 
 def reads_code(words: Sequence[Word]) -> bool:

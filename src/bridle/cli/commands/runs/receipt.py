@@ -43,6 +43,7 @@ def command(
     folder = chosen_run(run, runs_dir)
     if sign:
         refuse_inside_agent(SIGN, folder)
+        _refuse_foreign(folder)
     from bridle.loop.control.branch_facts import with_branch_facts
     from bridle.loop.control.current_state import read_receipt
 
@@ -65,6 +66,17 @@ def command(
         text = "".join(f"{line}\n" for line in plain_lines(receipt, receipt.stopped or "")).encode("utf-8", "replace")
     _write(text, out)
     return SUCCESS
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Raise UsageError for a run that came with its repository: its author can write any journal."""
+    from bridle.loop.control.foreign_runs import FOREIGN, is_foreign
+
+    if is_foreign(folder):
+        raise UsageError(
+            f"the run {folder.name} is not signed: {FOREIGN}",
+            remedy="Only who began a run can sign its receipt. Ask for it, and verify it: bridle verify FILE",
+        )
 
 
 def _check_audit(folder: Path) -> None:

@@ -42,7 +42,7 @@ def command(
 ) -> int:
     """Verify the commits of runs. A FILE is a receipt that `bridle receipt --sign` has written: its signature, and the
     commits that it names, with their trailers. A COMMIT or a RANGE (`main..HEAD`) is compared with receipts and, if
-    the run is here, with its journal.
+    the run was begun on this machine, with its journal.
 
     A clone needs only the receipt. Programs and known signers of a repository's own settings do not count. Exit code 0:
     every commit of a run is proved, and nothing is wrong.
@@ -106,6 +106,8 @@ def _print(result: Verification) -> None:
             show(f"not proved: commit {report.commit} {report.task or ''}")
     for commit in result.not_in_head:
         show(f"not in HEAD: commit {commit}: it is on another branch, or was amended since")
+    for commit in result.not_in_range:
+        show(f"not in the range: commit {commit}, which a receipt names: it was amended or left out")
     others = f"; {format_count(result.others, 'other commit')} not by a run" if result.others else ""
     count = format_count(len(result.commits), "commit")
     show(f"{'verified' if result.is_good else 'not verified'}: {count} of runs{others}")
@@ -126,5 +128,6 @@ def _document(result: Verification) -> dict[str, object]:
         "commits": [asdict(report) for report in result.commits],
         "others": result.others,
         "not_in_head": result.not_in_head,
+        "not_in_range": result.not_in_range,
         "wrong": result.faults,
     }
