@@ -115,7 +115,7 @@ def _subcommand_carries(
 
 
 def _writes_elsewhere(subcommand: str, values: list[str]) -> bool:
-    """Return whether a command writes files that its words name, and that may be outside of the working copy."""
+    """Return whether a command writes files that its arguments name, and that may be outside of the working copy."""
     if subcommand == "worktree":
         return any(value.startswith(("/", "~")) or ".." in value.split("/") for value in values)
     options = _WRITING_OPTIONS.get(subcommand)
