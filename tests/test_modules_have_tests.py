@@ -16,6 +16,10 @@ TESTED_ELSEWHERE = {
     "agent/assemble": ("agent/test_program.py", "agent/test_ralph.py"),
     "cli/demo": ("cli/commands/repository/test_demo.py",),
     "engine/entries": ("engine/test_inbox.py", "engine/drive/test_drive_kills.py"),
+    "loop/protection/recorded": (
+        "attacks/test_files_that_the_user_runs_later.py",
+        "attacks/test_program_on_the_path.py",
+    ),
     "loop/protection/suites": ("loop/protection/test_weakened_tests.py",),
 }
 

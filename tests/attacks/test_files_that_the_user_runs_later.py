@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bridle.loop.protection import startup_files
-from bridle.loop.protection.walk_files import walk
+from bridle.loop.protection.recorded import startup_files
+from bridle.loop.protection.recorded.walk_files import walk
 from tests.loop.fixtures.repositories import make_repository
 
 IGNORED = (".husky/_/pre-commit", ".vscode/tasks.json", ".envrc", ".claude/settings.local.json")

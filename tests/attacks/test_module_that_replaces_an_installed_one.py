@@ -15,7 +15,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from bridle.loop.protection import check_programs
+from bridle.loop.protection.recorded import check_programs
 from tests.loop.fixtures.repositories import make_repository
 
 CHECK = f"{sys.executable} -m pytest -q test_a.py"

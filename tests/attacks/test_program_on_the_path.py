@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bridle.loop.protection import check_programs
+from bridle.loop.protection.recorded import check_programs
 from tests.loop.fixtures.repositories import Repository, make_repository
 
 PASS = "#!/bin/sh\nexit 0\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from bridle.loop.adoption.later_files import is_later
-from bridle.loop.protection import baseline, check_programs, programs_outside, startup_files
+from bridle.loop.protection import baseline, programs_outside
+from bridle.loop.protection.recorded import check_programs, startup_files
 from bridle.loop.working_copy.run_context import RunContext
 
 

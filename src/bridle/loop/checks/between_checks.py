@@ -14,11 +14,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.loop.effect_results import CheckResult
-from bridle.loop.protection import baseline, recorded_files
+from bridle.loop.protection import baseline
 from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.executed_scripts import executed_scripts
 from bridle.loop.protection.file_states import Entry, digest_of, object_id
 from bridle.loop.protection.protected_parts import MAKE, Protected
+from bridle.loop.protection.recorded import recorded_files
 from bridle.loop.protection.repairs import ExpectedFile, apply, repairs
 from bridle.loop.protection.shell_commands import candidates, join, simple_commands
 from bridle.loop.text.path_patterns import matches

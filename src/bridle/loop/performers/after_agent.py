@@ -13,12 +13,13 @@ from bridle.errors import DiskError, GitError
 from bridle.loop.effect_results import FileReport
 from bridle.loop.performers import branch
 from bridle.loop.protection import baseline as baseline_record
-from bridle.loop.protection import programs_outside, startup_files, untracked_files
+from bridle.loop.protection import programs_outside, untracked_files
 from bridle.loop.protection.git_files import git_metadata, nested_repositories
 from bridle.loop.protection.git_files.git_metadata import Baseline, GitMetadata
 from bridle.loop.protection.git_files.nested_repositories import Repositories
+from bridle.loop.protection.recorded import startup_files
+from bridle.loop.protection.recorded.walk_files import walk
 from bridle.loop.protection.repairs import OUR_FOLDERS
-from bridle.loop.protection.walk_files import walk
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import discard_broken

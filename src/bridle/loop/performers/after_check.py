@@ -15,7 +15,7 @@ from bridle.loop.effect_results import FileReport
 from bridle.loop.performers import after_agent
 from bridle.loop.protection.git_files import nested_repositories
 from bridle.loop.protection.git_files.git_metadata import Baseline, GitMetadata
-from bridle.loop.protection.startup_files import StartupFiles
+from bridle.loop.protection.recorded.startup_files import StartupFiles
 from bridle.loop.working_copy.run_context import RunContext
 
 

@@ -13,12 +13,13 @@ from bridle.loop.effect_results import FileReport, ProtectResult
 from bridle.loop.effects import ProtectArgs
 from bridle.loop.performers.after_agent import remove_special_files, report_forged
 from bridle.loop.performers.branch import last_of_run
-from bridle.loop.protection import baseline, check_programs, file_states, startup_files, untracked_files
+from bridle.loop.protection import baseline, file_states, untracked_files
 from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.changed_definitions import report_definitions
 from bridle.loop.protection.file_states import Entry
 from bridle.loop.protection.git_files.submodules import dirty_submodules
 from bridle.loop.protection.newly_ignored import changed_ignored_files, newly_ignored_files
+from bridle.loop.protection.recorded import check_programs, startup_files
 from bridle.loop.protection.repairs import ExpectedFile, Repair, added_files, apply, repairs
 from bridle.loop.protection.suites.read_suite import may_hold_tests
 from bridle.loop.protection.tree_changes import REPOSITORY, Change, changes_since, texts_of

@@ -22,7 +22,8 @@ from bridle.loop.performers.earlier_attempts import log_task, spent_before
 from bridle.loop.plan.model import Task
 from bridle.loop.process.task_state import Usage
 from bridle.loop.progress_events import AgentPrinted
-from bridle.loop.protection import baseline, check_programs, programs_outside, startup_files, untracked_files
+from bridle.loop.protection import baseline, programs_outside, untracked_files
+from bridle.loop.protection.recorded import check_programs, startup_files
 from bridle.loop.user_messages import UserMessageReader
 from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.refs import task_slug

@@ -19,7 +19,7 @@ from pathlib import Path
 from bridle.ground import disk
 from bridle.ground.git_folder import find_common_folder
 from bridle.loop.effect_results import FileReport
-from bridle.loop.protection import recorded_files
+from bridle.loop.protection.recorded import recorded_files
 from bridle.loop.protection.repairs import Repair, apply
 from bridle.loop.working_copy.run_context import RunContext
 

@@ -1,1 +1,1 @@
-"""What an agent may change in git folders: found, restored and reported. Imports nothing of protection."""
+"""What an agent may change in git folders: found, restored and reported. Of protection it imports only the walk."""

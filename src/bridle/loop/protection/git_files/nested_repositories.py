@@ -19,7 +19,7 @@ from bridle.ground.git_folder import common_folder, git_folder
 from bridle.loop.effect_results import FileReport
 from bridle.loop.protection.git_files import git_metadata
 from bridle.loop.protection.git_files.git_metadata import File, GitMetadata
-from bridle.loop.protection.walk_files import walk
+from bridle.loop.protection.recorded.walk_files import walk
 from bridle.workspace import git_links
 from bridle.workspace.git import Git
 from bridle.workspace.git_links import Links

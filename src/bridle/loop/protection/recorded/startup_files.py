@@ -14,9 +14,9 @@ from pathlib import Path
 from bridle.ground import disk
 from bridle.ground.git_folder import find_common_folder
 from bridle.loop.effect_results import FileReport
-from bridle.loop.protection import recorded_files, startup_table
+from bridle.loop.protection.recorded import recorded_files, startup_table
+from bridle.loop.protection.recorded.walk_files import walk
 from bridle.loop.protection.repairs import MAY_EDIT, Repair, apply
-from bridle.loop.protection.walk_files import walk
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
 

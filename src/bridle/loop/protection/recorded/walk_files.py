@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bridle.loop.protection.startup_table import NOT_SEARCHED, existing, may_be_startup
+from bridle.loop.protection.recorded.startup_table import NOT_SEARCHED, existing, may_be_startup
 
 # Folders at the top that git does not enter.
 _OWN_FOLDERS = (".a5c", ".ralph")

@@ -11,10 +11,10 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from bridle.loop.protection import recorded_files
 from bridle.loop.protection.imports.installed_modules import installed_names
 from bridle.loop.protection.imports.python_modules import find_replacing, is_in_text
 from bridle.loop.protection.protected_parts import Protected
+from bridle.loop.protection.recorded import recorded_files
 from bridle.loop.protection.repairs import MAY_EDIT, Repair
 from bridle.loop.protection.shell_commands import join
 from bridle.loop.text.path_patterns import matches
