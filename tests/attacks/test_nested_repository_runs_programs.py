@@ -94,3 +94,36 @@ def test_settings_that_cannot_be_parsed_are_removed(tmp_path: Path) -> None:
     assert set(reports) == {"broken/.git/config", "broken/.git/hooks/pre-commit", "included/.git/config"}
     assert git(work / "broken", "status", "--porcelain", "a") == ""
     assert (work / "included/.git/config").read_text() == ""
+
+
+def test_a_new_gitfile_that_leads_elsewhere_is_removed_and_one_of_the_user_restored(tmp_path: Path) -> None:
+    """Attack: an agent leads `nested/.git` to a repository in a folder of its own outside of the working copy.
+
+    A folder such as that of its sessions is writable in the sandbox, and its filter would run in the git of Bridle and
+    of the user. So a file or link `.git` that was not there before is removed if it leads out of the working copy.
+
+    With the sandbox: the same; the working copy is writable.
+    Without: removed, or restored if the user had one.
+    Reported: in the receipt, by name.
+    """
+    work, note = make_target(tmp_path).work, tmp_path / "note"
+    make_nested(tmp_path / "users")
+    make_nested(tmp_path / "agents")
+    for name in ("kept", "changed", "new", "dangling", "newline", "link"):
+        (work / name).mkdir()
+    for name in ("kept", "changed"):
+        (work / name / ".git").write_text(f"gitdir: {tmp_path}/users/.git\n")
+    before = nested_repositories.read(work, work / ".git")
+    make_hostile(tmp_path / "agents", note)
+    (tmp_path / "agents/.git").rename(tmp_path / "a\nb")
+    (work / "changed/.git").write_text(f"gitdir: {tmp_path}/a\nb\n")
+    (work / "new/.git").write_text(f"gitdir: {tmp_path}/users/.git\0\n")
+    (work / "dangling/.git").write_text(f"gitdir: {tmp_path}/not-yet\n")
+    (work / "newline/.git").write_text(f"gitdir: {tmp_path}/a\nb\n")
+    (work / "link/.git").symlink_to(tmp_path / "a\nb")
+    reports = restore(work, before)
+    assert set(reports) == {f"{name}/.git" for name in ("changed", "new", "dangling", "newline", "link")}
+    assert (work / "changed/.git").read_text() == (work / "kept/.git").read_text()
+    assert [name for name in ("new", "dangling", "newline", "link") if (work / name / ".git").exists()] == []
+    git(work, "status")
+    assert not note.exists()

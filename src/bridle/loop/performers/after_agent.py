@@ -110,7 +110,7 @@ async def _restore_git(
     has_left = await branch.keep_branch(context, head=before.head)
     if has_left:
         git_after = read_git(context, baseline)
-    changes += await restore_refs(context, baseline, git_after)
+    changes += [*await restore_refs(context, baseline, git_after), *await _restore_snapshot(context, before)]
     return LeftByAgent(None, tuple(changes), has_left, leftovers.conflicts[:SHOWN_FILES])
 
 
@@ -121,6 +121,14 @@ async def restore_refs(context: RunContext, baseline: Baseline, now: GitMetadata
         reports += await git_metadata.restore_refs(context.git, baseline.metadata, now, context.came_from)
         baseline.accept_refs(now, read_git(context, baseline))
     return [*reports, *git_metadata.restore_logs(baseline.metadata, now)]
+
+
+async def _restore_snapshot(context: RunContext, before: Snapshot) -> list[FileReport]:
+    """Restore the ref of the snapshot before an agent, which the result names; or report that it is gone."""
+    if await context.git.object(before.ref) is not None:
+        return []
+    code, _ = await context.git.run("update-ref", before.ref, before.commit, accepts=(0, 1, 128))
+    return [FileReport(before.ref, f"it was deleted; {'it was restored' if code == 0 else 'its objects are gone'}")]
 
 
 def _git_deleted(context: RunContext) -> GitError:

@@ -22,6 +22,8 @@ from bridle.ground import disk
 
 # What git writes below a folder of its own: the real folders.
 WRITABLE_FOLDERS = ("objects", "refs", "logs", "lfs")
+# In them, what only Bridle writes.
+OUR_REFS = "refs/bridle"
 # What git writes directly in its folder, by a lock file and a rename: copied, and copied back.
 REPLACED_FILES = (
     *("index", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "TAG_EDITMSG", "NOTES_EDITMSG", "shallow"),
@@ -92,6 +94,9 @@ def mounts(view: GitView, empty: Path) -> Iterator[tuple[str, Path, Path]]:
             is_writable = name in WRITABLE_FOLDERS and path.is_dir()
             # It may be a temporary file of another git, and gone.
             yield "--bind-try" if is_writable else "--ro-bind-try", Path(os.path.realpath(path)), path
+    ours = view.folder / OUR_REFS
+    if ours.is_dir() and not ours.is_symlink():  # they keep the objects of snapshots from `git gc`
+        yield "--ro-bind", ours, ours
     if _PACKED_REFS not in names and (view.folder / "refs" / "heads").is_dir():
         yield "--ro-bind", empty, view.folder / _PACKED_REFS
 

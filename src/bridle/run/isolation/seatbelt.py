@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bridle.run.isolation.description import Isolation
-from bridle.run.isolation.git_view import REPLACED_FILES, WRITABLE_FOLDERS
+from bridle.run.isolation.git_view import OUR_REFS, REPLACED_FILES, WRITABLE_FOLDERS
 
 PROGRAM = "/usr/bin/sandbox-exec"
 
@@ -56,6 +56,7 @@ def _rules(isolation: Isolation, temporary: Path) -> Iterator[str]:
     if isolation.git is not None:
         yield f"(deny file-write* {_below([isolation.git])})"
         yield f"(allow file-write* {_below([isolation.git / 'objects', *_written_by_git(isolation)])})"
+        yield f"(deny file-write* {_below([isolation.git / OUR_REFS])})"
     yield f"(deny file-write* {_below([*isolation.read_only])})"
     if isolation.results:
         yield f"(allow file-write* {_below(isolation.results)})"

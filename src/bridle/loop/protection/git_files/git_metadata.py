@@ -27,7 +27,7 @@ from bridle.ground import disk, files_below
 from bridle.ground.git_folder import find_common_folder, submodule_folders
 from bridle.loop.effect_results import FileReport
 from bridle.loop.protection.git_files import reflogs
-from bridle.workspace import damaged_files, git_links
+from bridle.workspace import damaged_files, git_links, object_caches
 from bridle.workspace.git import Git
 
 # Settings, ignore rules and hooks have a few kilobytes; the index of a worktree, 100 bytes for each file.
@@ -89,16 +89,20 @@ class Baseline:
     def __init__(self, metadata: GitMetadata) -> None:
         self.metadata = metadata
         self.links = git_links.read(metadata.folder) if metadata.folder is not None else {}
+        self.caches = object_caches.read(metadata.folder) if metadata.folder is not None else {}
         self.agents = 0
 
     def restore_links(self) -> list[FileReport]:
         """Remove new links in the git folder, before anything else: git and Bridle would read and write through them.
 
-        The names of the links are reported, and not where they lead.
+        And files from which git would take the trees of commits. Where links lead is not reported.
         """
         if self.metadata.folder is None or not os.path.isdir(self.metadata.folder):
             return []
-        return report_links(git_links.restore(self.metadata.folder, self.links), ".git")
+        reports = report_links(git_links.restore(self.metadata.folder, self.links), ".git")
+        caches = object_caches.remove_changed(self.metadata.folder, self.caches)
+        what = "it was written during the iteration, and was removed: git believes it, and makes it again"
+        return [*reports, *(FileReport(f".git/{name}", what) for name in caches[:SHOWN])]
 
     def accept_refs(self, judged: GitMetadata, now: GitMetadata) -> None:
         """Take over the changes of refs that were judged: each has been restored or reported."""
