@@ -156,6 +156,7 @@ def test_a_project_that_is_trusted_may_skip_permissions(place: Place, is_trusted
 def test_a_refused_bypass_names_the_flag_or_the_file_that_the_user_gave(place: Place, flag: str) -> None:
     local = place.workspace / ".claude" / "settings.local.json"
     local.parent.mkdir()
+    (place.workspace / ".git").mkdir()  # outside of a repository the file would need trust
     local.write_text("{}" if flag else '{"dangerouslySkipPermissions": true}')
     done = place.run("-p", "hi", *STREAM, *flag.split(), IS_SANDBOX="")
     refused = f"{flag or f'dangerouslySkipPermissions in {local}'} cannot be used with root/sudo privileges"

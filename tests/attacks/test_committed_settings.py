@@ -2,7 +2,8 @@
 
 The attacker wants `env` (ANTHROPIC_BASE_URL), `apiKeyHelper`, a mode, further folders or hooks to count because the
 user works in the repository. Without the user's agreement only rules that deny count, also for a committed
-`settings.local.json`; a worktree is the same repository, and a change after the agreement needs a new one.
+`settings.local.json`, for one behind a committed link, and outside of a repository; a worktree is the same repository,
+and a change after the agreement needs a new one.
 
 With the sandbox: the same; Bridle decides it before a program starts.
 Without: ignored; only rules that deny count.
@@ -18,6 +19,7 @@ import pytest
 
 from bridle.agent.settings.load_settings import Settings, load_settings
 from bridle.ground import trust
+from bridle.run.untrusted_settings import find_untrusted
 from tests.attacks.fixtures.agent_calls import git
 
 HOSTILE = {
@@ -59,6 +61,26 @@ def test_committed_settings_only_restrict(work: Path) -> None:
     assert not settings.skips_permissions
     assert [str(rule) for rule in settings.deny] == ["Read(secret)"]
     assert len(settings.warnings) == len(HOSTILE) - 1 + 3
+
+
+@pytest.mark.parametrize("link", ["folder", "file", "out"])
+def test_a_local_file_behind_a_committed_link_is_not_the_users_own(tmp_path: Path, link: str) -> None:
+    work, real = tmp_path.resolve() / "work", tmp_path.resolve() / ("work/c2" if link != "out" else "beside")
+    for folder in (work, real):
+        folder.mkdir(exist_ok=True)
+    (real / "settings.local.json").write_text(json.dumps(HOSTILE))
+    if link == "file":
+        (work / ".claude").mkdir()
+        (work / ".claude/settings.local.json").symlink_to("../c2/settings.local.json")
+    else:
+        (work / ".claude").symlink_to("c2" if link == "folder" else "../beside")
+    assert load(work).api_key_helper is None, "outside of a repository it may have come with an archive"
+    git(work, "init", "-q")
+    assert load(work).api_key_helper == HOSTILE["apiKeyHelper"]
+    git(work, "add", "-Af")
+    assert load(work).api_key_helper is None
+    assert load(work).allow == ()
+    assert "--setting-sources=user" in find_untrusted("claude", work, {"HOME": str(tmp_path / "home")}).flags
 
 
 def test_they_count_after_the_agreement_until_they_change(work: Path) -> None:

@@ -51,6 +51,15 @@ def folders_up_to_top(folder: Path) -> list[Path]:
     return folders[: folders.index(repository_top(folder) or folder) + 1]
 
 
+def leads_out(path: Path, folder: Path) -> bool:
+    """Return whether links lead from a file below a folder's repository out of it; outside of one, out of the folder.
+
+    A repository ships such a link: what it leads to belongs to the user.
+    """
+    top = repository_top(folder) or folder
+    return path.is_relative_to(top) and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(top))
+
+
 def git_folder(top: str | Path) -> str | None:
     """Return the git folder of the working copy whose top this is, following a `.git` file.
 

@@ -17,6 +17,7 @@ from bridle.ground.home import bridle_home
 from bridle.ground.light.abc_names import Mapping
 from bridle.ground.lock import FileLock
 
+LOCAL_SETTINGS = ".claude/settings.local.json"
 HOOKS = "hooks"
 SETTINGS = "settings"
 LOOP = "bridle.toml"
@@ -24,10 +25,12 @@ PROCESSES = "processes"
 # The files and folders of each kind; those of processes are named by the runs that came with the repository.
 KINDS: dict[str, tuple[str, ...]] = {
     HOOKS: (".a5c/hooks",),
-    SETTINGS: (".claude/settings.json", ".claude/settings.local.json", ".mcp.json"),
+    SETTINGS: (".claude/settings.json", LOCAL_SETTINGS, ".mcp.json"),
     LOOP: ("bridle.toml",),
     PROCESSES: (),
 }
+# More links than this lead nowhere, as in the kernel.
+_LINKS_LIMIT = 1000
 RUNS_FOLDER = ".a5c/runs"
 # The keys of a settings file of the repository that need trust: they run programs, choose a server, or permit more.
 # Of `permissions` the lists `allow` and `additionalDirectories` and the mode need it; `deny` and `ask` always count.
@@ -87,13 +90,38 @@ def claude_registers(environment: Mapping[str, str], config_folder: Path) -> tup
 
 
 def is_local_file_shipped(folder: Path) -> bool:
-    """Return whether `settings.local.json`, which is the user's own, is in fact part of the repository."""
+    """Return whether `settings.local.json`, which is the user's own, is in fact part of the repository.
+
+    It is if git tracks the file, one of the links that lead to it, or what they lead to. Outside of a repository it may
+    have come with an archive.
+    """
     top = repository_top(folder)
     if top is None:
-        return False
+        return True
     names = tracked_names(top)
-    path = os.fsencode(folder.relative_to(top) / ".claude" / "settings.local.json")
-    return names is None or path.lower() in (name.lower() for name in names)
+    if names is None:
+        return True
+    tracked = {name.lower() for name in names}
+    return any(name.lower() in tracked for name in _names_on_the_way(top, folder / LOCAL_SETTINGS))
+
+
+def _names_on_the_way(top: Path, path: Path) -> list[bytes]:
+    """Return the names, relative to a repository's top, of the links that lead to a file, and of the file."""
+    real_top, found = os.path.realpath(top), []
+    pending, place = str(path).split("/")[1:], "/"
+    for _ in range(_LINKS_LIMIT):
+        if not pending:
+            break
+        part = pending.pop(0)
+        place = os.path.normpath(os.path.join(place, part))
+        is_link = os.path.islink(place)
+        if (is_link or not pending) and (inside := os.path.relpath(place, real_top)) and not inside.startswith("../"):
+            found.append(os.fsencode(inside))
+        if is_link:
+            target = os.readlink(place)
+            pending = [*target.split("/"), *pending]
+            place = "/" if target.startswith("/") else os.path.dirname(place)
+    return found
 
 
 def grants(settings: Mapping[str, object]) -> list[str]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from bridle.errors import DiskError
 from bridle.ground import disk, trust
+from bridle.ground.git_folder import leads_out
 
 AGENT = "claude"
 # Together with the prompt they fit into the arguments of a process.
@@ -61,7 +62,8 @@ def _flags(cwd: Path, shipped: Mapping[str, Mapping[str, object]], *, keeps_loca
     flags = [f"--setting-sources={'user,local' if keeps_local else 'user'}"]
     if any(rules.values()):
         flags.append(f"--settings={json.dumps({'permissions': rules})}")
-    texts = [text for name in _INSTRUCTIONS if (text := _text(cwd / name))]
+    inside = [cwd / name for name in _INSTRUCTIONS if not leads_out(cwd / name, cwd)]
+    texts = [text for path in inside if (text := _text(path))]
     if texts:
         flags.append(f"--append-system-prompt={chr(10).join(['Instructions of this project:', *texts])}")
     return flags

@@ -85,6 +85,17 @@ async def tree_of_head(git: Git) -> str | None:
         return None  # git has lost it
 
 
+async def find_replaced(git: Git, commits: Sequence[str]) -> list[str]:
+    """Return the objects of commits, and of their trees, that git shows as others because of refs in `refs/replace`."""
+    refs = (await git.text("for-each-ref", "--format=%(refname)", "refs/replace/")).splitlines()
+    if not refs or not commits:
+        return []
+    stdin = "".join(f"{commit}\n" for commit in commits).encode("ascii")
+    _, text = await git.run("rev-list", "--objects", "--no-walk", "--stdin", stdin=stdin)
+    objects = {line.partition(" ")[0] for line in text.splitlines()}
+    return [name for ref in refs if (name := ref.rpartition("/")[2]) in objects]
+
+
 async def refuse_forged(git: Git, tree: str, parent: str | None) -> None:
     """Raise GitError if one of the objects in which a tree differs from that of a commit is forged."""
     content = (await _read(git, {parent}, COMMIT))[parent] if parent is not None else b""
@@ -111,13 +122,20 @@ async def remove(git: Git, names: Iterable[str]) -> None:
         (folder / name[:2] / name[2:]).unlink(missing_ok=True)
 
 
-async def find_wrong(git: Git, names: Sequence[str]) -> list[str]:
-    """Return those of these objects, of any kind, that git has with content of another id."""
-    wrong = []
-    for number in range(0, len(names), _BATCH):
-        batch = names[number : number + _BATCH]
-        wrong += [name for name, content in (await _read_by_git(git, batch, None)).items() if content is None]
-    return wrong
+async def find_forged_in_commit(git: Git, commit: str) -> dict[str, str]:
+    """Return the forged objects of a commit: itself, its first parent, and those in which their trees differ."""
+    trees: list[str | None] = []
+    name: str | None = commit
+    for what in ("the commit", "its parent"):
+        content = (await _read(git, {name}, COMMIT))[name] if name is not None else b""
+        if content is None:
+            return {str(name): what}
+        lines = content.partition(b"\n\n")[0].decode("utf-8", "replace").splitlines()
+        trees.append(next((line.removeprefix("tree ") for line in lines if line.startswith("tree ")), None))
+        name = next((line.removeprefix("parent ") for line in lines if line.startswith("parent ")), None)
+    tree, before = trees
+    forged = await find_forged(git, tree, before) if tree is not None else Forged()
+    return {**forged.old, **forged.new}
 
 
 async def _read(git: Git, names: set[str], kind: bytes) -> dict[str, bytes | None]:
@@ -204,7 +222,7 @@ def _may_have(index: bytes, name: str) -> bool:
     return index.find(wanted, ids + start * len(wanted), ids + end * len(wanted)) >= 0
 
 
-async def _read_by_git(git: Git, names: Sequence[str], kind: bytes | None) -> dict[str, bytes | None]:
+async def _read_by_git(git: Git, names: Sequence[str], kind: bytes) -> dict[str, bytes | None]:
     """Return the same as `_read`, of what git itself reads; a git that prints too much is asked for fewer."""
     stdin = "".join(f"{name}\n" for name in names).encode("ascii")
     try:
@@ -227,7 +245,7 @@ async def _read_by_git(git: Git, names: Sequence[str], kind: bytes | None) -> di
         at += len(content) + 1
         total = _digest(name)
         total.update(b"%b %b\0" % (words[1], words[2]) + content)
-        is_true = total.hexdigest() == name and kind in (None, words[1])
+        is_true = total.hexdigest() == name and kind == words[1]
         contents[name] = content if is_true else None
     return contents
 

@@ -28,7 +28,7 @@ class Place:
             "CLAUDE_CONFIG_DIR": str(self.config),
             "BRIDLE_HOME": str(self.bridle_home),
         }
-        for folder in (self.cwd / ".claude", self.config):
+        for folder in (self.cwd / ".claude", self.cwd / ".git", self.config):
             folder.mkdir(parents=True)
         self.files = {
             "user": self.config / "settings.json",

@@ -434,8 +434,8 @@ def test_a_huge_document_is_listed_and_refused_and_a_huge_tree_is_cut(home: Home
 
 
 def test_a_document_that_cannot_be_read_is_a_warning(home: Home) -> None:
-    path = home.skill("secret", GREET)
-    path.unlink()
+    path = home.config / "skills" / "secret" / "SKILL.md"
+    path.parent.mkdir(parents=True)
     path.symlink_to("/proc/self/mem")  # a regular file whose first byte nobody can read, not even root
     skills = home.discover()
     assert skills.slash_commands() == []

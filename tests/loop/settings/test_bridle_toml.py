@@ -90,6 +90,7 @@ def test_outside_of_a_repository_only_the_folder_itself_counts(tmp_path: Path) -
         ("max_cots = 5", "max_cots is not a setting; did you mean max_cost"),
         ("max-cost = 5", "max-cost is not a setting; did you mean max_cost?"),
         ("zzz = 5", "zzz is not a setting"),
+        ('"a\\u001b[2J" = 5', "'a\\x1b[2J' is not a setting"),
         ("[prompt]\nplan = 5", "prompt is not a setting; did you mean prompt_"),
         ("max_cost = '5'", "max_cost must be a number above 0, got '5'"),
         ("max_cost = 0", "max_cost must be a number above 0, got 0"),

@@ -26,6 +26,7 @@ from bridle.agent.model.api.stream_pieces import ModelClient
 from bridle.agent.permissions.decide import bypass_refusal
 from bridle.agent.permissions.rules.policy import Policy
 from bridle.agent.permissions.rules.syntax import parse_rules
+from bridle.agent.prompt.instructions import links_out
 from bridle.agent.sessions import open_session
 from bridle.agent.sessions.session import Session
 from bridle.agent.settings.load_settings import load_settings
@@ -107,7 +108,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
         mentioned_files=run_tools.mentioned_files(inputs, setup),
     )
     inbox.on_control = partial(description.handle_control, conversation, writer)
-    warnings = (*options.warnings, *inputs.settings.warnings)
+    warnings = (*options.warnings, *inputs.settings.warnings, *links_out(inputs.cwd), *skills.links_out)
     return Run(conversation, MessageLoop(conversation, background, skills, inline), writer, shell, warnings)
 
 

@@ -15,6 +15,7 @@ import msgspec
 
 from bridle.errors import DiskError
 from bridle.ground import disk
+from bridle.ground.git_folder import folders_up_to_top, leads_out
 
 # A file and four levels of imports, as in Claude Code.
 IMPORT_DEPTH = 5
@@ -74,6 +75,17 @@ def read_instructions(scope: InstructionScope) -> tuple[Instructions, ...]:
     return tuple(reader.files)
 
 
+def links_out(cwd: Path) -> list[str]:
+    """Return a line for each instruction file that is not read because it is a link out of the repository."""
+    found = []
+    for folder in folders_up_to_top(cwd):
+        names = (folder / "CLAUDE.md", folder / ".claude" / "CLAUDE.md", folder / "CLAUDE.local.md")
+        found += [path for path in (*names, *_rules(folder / ".claude" / "rules")) if path.is_file()]
+    return [
+        f"Ignoring {path}: it is a link that leads out of the repository." for path in found if leads_out(path, cwd)
+    ]
+
+
 class _Reader:
     """Collects files, each of them once."""
 
@@ -96,7 +108,7 @@ class _Reader:
 
     def _add(self, path: Path, kind: str, *, depth: int) -> bool:
         # Most of these files do not exist: check that first, because it is cheap.
-        if not os.path.isfile(path):
+        if not os.path.isfile(path) or (kind != USER and leads_out(path, self._scope.cwd)):
             return False
         real = os.path.realpath(path)
         if real in self._seen:

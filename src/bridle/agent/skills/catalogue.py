@@ -20,7 +20,7 @@ from pathlib import Path
 
 from bridle.agent.skills import skill_files
 from bridle.agent.skills.skill_files import Kind, Plugin, Skill, SkillFile, Source
-from bridle.ground.git_folder import folders_up_to_top
+from bridle.ground.git_folder import folders_up_to_top, leads_out
 
 # The description of a skill in the listing for the model.
 DESCRIPTION_CHARACTERS = 1536
@@ -32,13 +32,21 @@ LISTING_CHARACTERS = 16_000
 class Skills:
     """The skills and commands of a session."""
 
-    def __init__(self, skills: Iterable[Skill], plugins: Sequence[Plugin] = (), warnings: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        skills: Iterable[Skill],
+        plugins: Sequence[Plugin] = (),
+        warnings: Sequence[str] = (),
+        links_out: Sequence[str] = (),
+    ) -> None:
         self._skills: dict[str, Skill] = {}
         for skill in skills:
             self._skills.setdefault(skill.name, skill)
         self._titles = {skill.title: skill for skill in reversed(self._skills.values()) if skill.title}
         self._plugins = tuple(plugins)
         self.warnings = tuple(warnings)
+        self.links_out = tuple(links_out)
+        """A line for each document that is not read because it is a link out of the repository."""
 
     def find(self, name: str) -> Skill | None:
         """Return the skill of that name, with or without the slash, or with that title."""
@@ -104,21 +112,21 @@ def discover_skills(
     if with_user:
         reader.read("skill", "user", skill_files.skills_in(config_folder / "skills"))
     for tree in trees:
-        reader.read("skill", "project", skill_files.skills_in(tree / "skills"))
+        reader.read_project("skill", tree, skill_files.skills_in(tree / "skills"))
     for tree in trees:
-        reader.read("skill", "project", skill_files.documents_in(tree / "library"))
+        reader.read_project("skill", tree, skill_files.documents_in(tree / "library"))
     for tree in trees:
         documents = skill_files.documents_in(tree / "skillsets", (".md", ".yaml", ".yml", ".json"))
-        reader.read("skillset", "project", documents)
+        reader.read_project("skillset", tree, documents)
     for tree in trees:
-        reader.read("command", "project", skill_files.documents_in(tree / "commands"))
+        reader.read_project("command", tree, skill_files.documents_in(tree / "commands"))
     if with_user:
         reader.read("command", "user", skill_files.documents_in(config_folder / "commands"))
     plugins = [Plugin(_plugin_name(folder), folder) for folder in plugin_folders if folder.is_dir()]
     for plugin in plugins:
         reader.read("command", "plugin", skill_files.documents_in(plugin.path / "commands"), plugin)
         reader.read("skill", "plugin", skill_files.skills_in(plugin.path / "skills"), plugin)
-    return Skills(reader.skills, plugins, reader.warnings)
+    return Skills(reader.skills, plugins, reader.warnings, reader.links_out)
 
 
 class _Reader:
@@ -127,11 +135,26 @@ class _Reader:
     def __init__(self) -> None:
         self.skills: list[Skill] = []
         self.warnings: list[str] = []
+        self.links_out: list[str] = []
 
-    def read(self, kind: Kind, source: Source, files: Iterable[SkillFile], plugin: Plugin | None = None) -> None:
+    def read_project(self, kind: Kind, tree: Path, files: Iterable[SkillFile]) -> None:
+        """Read skills of a project's `.claude` folder, without those that are links out of its repository."""
+        self.read(kind, "project", files, project=tree.parent)
+
+    def read(
+        self,
+        kind: Kind,
+        source: Source,
+        files: Iterable[SkillFile],
+        plugin: Plugin | None = None,
+        project: Path | None = None,
+    ) -> None:
         for file in files:
             from bridle.agent.skills.skill_document import read_skill  # late: most starts find no skill
 
+            if project is not None and leads_out(file.path, project):
+                self.links_out.append(f"Ignoring {file.path}: it is a link that leads out of the repository.")
+                continue
             skill, warning = read_skill(file, kind, source, plugin)
             if skill is not None:
                 self.skills.append(skill)

@@ -21,6 +21,7 @@ from bridle.loop.adoption.user_changes import FOUND
 from bridle.loop.performers.branch import ITERATION, JOURNAL, RUN, TASK
 from bridle.loop.run_inputs import read_inputs
 from bridle.workspace.commit import CommitInfo, read_commits
+from bridle.workspace.forged_objects import find_forged_in_commit
 from bridle.workspace.inert_git import inert_git
 
 
@@ -44,6 +45,7 @@ async def check_commits(run: Path, heads: Sequence[str], environment: dict[str, 
         listed = (
             [] if branch is None else await read_commits(git, branch, f"^{inputs.base}", *(f"^{tip}" for tip in known))
         )
+        forged = {commit: await find_forged_in_commit(git, commit) for commit in found}
     except GitError as error:
         return CommitFindings(missing=[Finding("commits", f"they were not compared: {error.message}")])
     findings = CommitFindings(compared=len(found))
@@ -53,6 +55,9 @@ async def check_commits(run: Path, heads: Sequence[str], environment: dict[str, 
             findings.missing.append(Finding(f"commit {commit}", f"git does not have it any more; {entry} names it"))
         elif (fault := head_fault(info, heads)) is not None:
             findings.wrong.append(Finding(f"commit {commit}", f"{fault}; {entry} names it"))
+        for name, what in forged.get(commit, {}).items():
+            fault = f"the object {name} ({what}) was replaced: its content does not have this id"
+            findings.wrong.append(Finding(f"commit {commit}", fault))
     findings.wrong.extend(_unrecorded(run.name, listed, found, recorded))
     return findings
 

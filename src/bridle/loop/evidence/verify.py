@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -18,6 +18,7 @@ from bridle.loop.evidence.signatures import GOOD, UNKNOWN_SIGNER, Signatures, Ve
 from bridle.loop.evidence.statement import StatementFacts, read_statement
 from bridle.loop.performers.branch import RUN, TASK
 from bridle.workspace.commit import CommitInfo, read_commits
+from bridle.workspace.forged_objects import find_forged_in_commit, find_replaced
 from bridle.workspace.git import Git
 
 # A line that names a run, wherever it is in a message, and however it is written.
@@ -111,6 +112,7 @@ async def verify_receipt(git: Git, receipt: VerifiedReceipt, runs: Path) -> Veri
     result.commits += [_compare(info, [receipt], journal) for info in others]
     result.commits += [report for info in listed if (report := _look_alike(info)) is not None]
     result.not_in_head = await _not_in_head(git, list(found))
+    await _check_objects(git, result, {*found, *(info.commit for info in others)})
     if not result.commits:
         result.faults.append(f"{receipt.file}: it names no commit")
     return result
@@ -148,6 +150,7 @@ async def verify_commits(
         result.commits.append(_compare(info, own, journals[run]))
     named = dict.fromkeys(commit for receipt in receipts for commit in receipt.facts.commits)
     result.not_in_range = [commit for commit in named if commit not in listed]
+    await _check_objects(git, result, {report.commit for report in result.commits})
     if not result.commits:
         result.faults.append("no commit of a run is among them")
     return result
@@ -157,6 +160,20 @@ def _look_alike(info: CommitInfo) -> CommitReport | None:
     """Return the report on a commit that names a run, but has no trailer that does; None for any other."""
     found = None if info.trailers.get(RUN) is not None else _NAMES_RUN.search(info.message)
     return None if found is None else CommitReport(info.commit, found[1], faults=[_NO_TRAILER])
+
+
+async def _check_objects(git: Git, result: Verification, present: Collection[str]) -> None:
+    """Hash the objects of the commits that git has here, and name refs by which git shows others in their place."""
+    for report in result.commits:
+        found = await find_forged_in_commit(git, report.commit) if report.commit in present else {}
+        report.faults += [
+            f"the object {name} ({what}) was replaced: its content does not have this id"
+            for name, what in found.items()
+        ]
+    result.faults += [
+        f"refs/replace/{name}: git shows another object in its place; remove it: git replace -d {name}"
+        for name in await find_replaced(git, sorted(present))
+    ]
 
 
 class _Journal(Struct, frozen=True):

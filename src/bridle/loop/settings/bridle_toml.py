@@ -150,7 +150,8 @@ def _read_values(
         try:
             valid[name] = _read_value(name, value, is_repository=is_repository)
         except ValueError as error:
-            problems.append(f"{describe(name)} {error}")
+            # A key of a file may have any character; a terminal would execute some.
+            problems.append(f"{describe(name)} {error}".replace(name, name if name.isprintable() else ascii(name)))
     return valid, problems
 
 
