@@ -23,7 +23,7 @@ def forge(work: Path) -> None:
     trees = [bytes.fromhex(git(work, *words)) for words in (("rev-parse", "main^{tree}"), ("write-tree",))]
     git(work, "commit-graph", "write", "--reachable")
     path = work / ".git/objects/info/commit-graph"
-    data = path.read_bytes()[:-20].replace(*trees)
+    data = path.read_bytes()[:-20].replace(trees[0], trees[1])
     path.unlink()
     path.write_bytes(data + hashlib.sha1(data, usedforsecurity=False).digest())
 

@@ -14,8 +14,8 @@ from bridle.errors import DiskError
 from bridle.ground import disk
 from bridle.workspace import read_git_files
 from bridle.workspace.git import Git
+from bridle.workspace.git_links import EXACT_FOLDER as FOLDER
 
-FOLDER = "bridle-exact"
 _ATTRIBUTES = b"* -text !crlf !eol !ident !filter !working-tree-encoding\n"
 _CONVERTING = frozenset({"text", "crlf", "eol", "ident", "filter", "working-tree-encoding"})
 # A split index has a part of it in the git folder.

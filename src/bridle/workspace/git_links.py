@@ -19,6 +19,12 @@ Links = Mapping[str, str]
 
 # With core.preferSymlinkRefs.
 _HEAD = re.compile(r"(?:worktrees/[^/]+/|modules/.+/)?HEAD")
+# The folder of `exact_bytes`, and the links in it, which it compares before each use.
+EXACT_FOLDER = "bridle-exact"
+_EXACT = re.compile(
+    rf"(?:worktrees/[^/]+/|modules/.+/)?{EXACT_FOLDER}/"
+    r"(?:config|config\.worktree|objects|refs|reftable|info/exclude|info/sparse-checkout)"
+)
 _BRANCH = re.compile(r"refs/heads/(?!.*\.\.).+")
 
 
@@ -33,7 +39,8 @@ def read(place: Path) -> dict[str, str]:
                 name = os.path.relpath(entry.path, place)
                 with suppress(OSError):  # gone
                     target = os.readlink(entry.path)
-                    if not (_HEAD.fullmatch(name) and _BRANCH.fullmatch(target)):
+                    is_ours = _EXACT.fullmatch(name) or (_HEAD.fullmatch(name) and _BRANCH.fullmatch(target))
+                    if not is_ours:
                         found[name] = target
             elif entry.is_dir(follow_symlinks=False):
                 pending.append(entry.path)

@@ -139,13 +139,14 @@ def _git_deleted(context: RunContext) -> GitError:
 
 
 async def restore_control_files(
-    context: RunContext, baseline: Baseline, now: GitMetadata, before: BeforeAgent
+    context: RunContext, baseline: Baseline, now: GitMetadata, before: BeforeAgent, *, is_last: bool = True
 ) -> tuple[list[FileReport], tuple[str, ...]]:
     """Restore what git obeys before anything else: the next git would run what an agent or a check wrote.
 
-    The same walk finds the files that programs of the user run later; their names are returned too.
+    The same walk finds the files that programs of the user run later; their names are returned too. `is_last`: files
+    that worktrees share are restored too.
     """
-    reports = git_metadata.restore_files(baseline.metadata, now)
+    reports = git_metadata.restore_files(baseline.metadata, now) if is_last else []
     if now.folder is None:
         return reports, ()
     walked = walk(context.folder)

@@ -27,11 +27,15 @@ async def unchanged_by_checks(context: RunContext, *, is_known: bool = False) ->
             before = after_agent.read_before(context, baseline)
             startup = StartupFiles(context, before.startup)
             yield tree
-            tree.reports += [*baseline.restore_links(), *after_agent.remove_special_files(context)]
+            # Files that worktrees share are restored by the last agent or check that works: another one may have
+            # changed them, and reports it.
+            is_last = baseline.agents == 1
+            tree.reports += baseline.restore_links() if is_last else []
+            tree.reports += after_agent.remove_special_files(context)
             now = after_agent.read_git(context, baseline)
-            restored, found = await after_agent.restore_control_files(context, baseline, now, before)
+            restored, found = await after_agent.restore_control_files(context, baseline, now, before, is_last=is_last)
             tree.reports += restored
-        tree.reports += await _refs(context, baseline, now)
+        tree.reports += await _refs(context, baseline, now) if is_last else []
         if restored_later := startup.restore(found):
             tree.ignored = None  # it may list files that are gone now
             tree.reports += restored_later
