@@ -617,15 +617,20 @@ def test_a_changed_baseline_is_refused(here: Repository) -> None:
     assert here.protect(origin=start.digest)["undone"] == []
     path = baseline.record_path(here.context)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    path.write_text(path.read_text().replace("run.sh", "run.SH"))
+    before = path.read_text()
+    for text in (before.replace("run.sh", "run.SH"), "{"):
+        path.write_text(text)
+        assert here.protect(origin=start.digest)["undone"] != [], "this driver knows what it recorded"
+        assert path.read_text() == before
+    path.write_text(before.replace("run.sh", "run.SH"))
     with pytest.raises(JournalBroken, match="was changed after the run began"):
-        here.protect(origin=start.digest)
+        reopen(here.context.folder).protect(origin=start.digest)
     path.write_text("{")
     with pytest.raises(JournalBroken, match="cannot read"):
-        here.protect()
+        reopen(here.context.folder).protect()
     path.unlink()
     with pytest.raises(InternalError, match="has no baseline"):
-        here.protect()
+        reopen(here.context.folder).protect()
 
 
 def test_protected_files_survive_git_gc(here: Repository) -> None:

@@ -40,7 +40,7 @@ def check_chain(
         yield Finding(layout.CHAIN_FILE, f"its line {number} is invalid")
     if chain.links and chain.links[0].is_later:
         yield Finding(layout.CHAIN_FILE, "it was lost and made again: entries may have been changed before that")
-    if not chain.links and digests:
+    if not chain.links and digests and not chain.ends_with_repair:
         yield Finding(layout.CHAIN_FILE, "it was emptied: entries may have been changed since")  # its first is durable
     missing = len(digests) - len(chain.links)
     if chain.links and has_ended and missing > 1 and not chain.ends_with_repair:  # a killed writer lacks one
