@@ -163,7 +163,7 @@ def _look_alike(info: CommitInfo) -> CommitReport | None:
 
 
 async def _check_objects(git: Git, result: Verification, present: Collection[str]) -> None:
-    """Hash the objects of the commits that git has here, and name refs by which git shows others in their place."""
+    """Hash the objects of the commits that git has here, and name refs by which git shows other commits instead."""
     for report in result.commits:
         found = await find_forged_in_commit(git, report.commit) if report.commit in present else {}
         report.faults += [
