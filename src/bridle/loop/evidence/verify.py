@@ -171,7 +171,7 @@ async def _check_objects(git: Git, result: Verification, present: Collection[str
             for name, what in found.items()
         ]
     result.faults += [
-        f"refs/replace/{name}: git shows another object in its place; remove it: git replace -d {name}"
+        f"refs/replace/{name}: git shows another object instead of it; remove it: git replace -d {name}"
         for name in await find_replaced(git, sorted(present))
     ]
 
