@@ -38,7 +38,7 @@ def outside_environment(environment: Mapping[str, str], folder: str | os.PathLik
 
 
 def find_outside(name: str, environment: Mapping[str, str], folder: str | os.PathLike[str]) -> str | None:
-    """Return the absolute path of a program that no agent can have written; None where there is none."""
+    """Return the absolute path of a program that no agent can have written; None if it was not found."""
     if os.path.dirname(name):
         places = [os.path.abspath(name)]
     else:

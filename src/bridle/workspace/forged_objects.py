@@ -77,7 +77,7 @@ async def find_forged(git: Git, tree: str, before: str | None) -> Forged:
 
 
 async def tree_of_head(git: Git) -> str | None:
-    """Return the tree of the commit that is checked out; None if there is none."""
+    """Return the tree of the commit that is checked out; None before the first commit."""
     try:
         head = await git.head()
         return await git.tree_of(head) if head is not None else None

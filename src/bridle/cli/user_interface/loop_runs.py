@@ -29,7 +29,8 @@ from bridle.loop import user_messages
 from bridle.loop.control.branch_facts import with_branch_facts
 from bridle.loop.control.current_state import read_receipt
 from bridle.loop.control.foreign_runs import check_foreign, is_foreign, own_limits
-from bridle.loop.control.runs import RunEnd, RunRequest, RunStatus, check_place, create, drive_loop_run
+from bridle.loop.control.run_place import check_place
+from bridle.loop.control.runs import RunEnd, RunRequest, RunStatus, create, drive_loop_run
 from bridle.loop.plan.tick_boxes import tick
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED

@@ -40,7 +40,7 @@ class CachedReceipt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(store: FileStore, state: State, home: Path) -> Receipt | None:
-    """Return the cached receipt of a run in this state; None if there is none.
+    """Return the cached receipt of a run in this state; None if it is not cached.
 
     Raise JournalBroken for a result that was changed, as a replay does.
     """

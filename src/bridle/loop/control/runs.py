@@ -44,7 +44,6 @@ from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED, Verdict
 from bridle.loop.progress_events import Listener, unwatched
 from bridle.loop.protection import programs_outside, uncommitted_changes
-from bridle.loop.protection.git_files import git_metadata
 from bridle.loop.run_inputs import PROCESS_ID, RunInputs, read_inputs
 from bridle.loop.settings.model import Settings
 from bridle.loop.user_messages import UserMessageReader
@@ -290,18 +289,6 @@ async def _leave(copy: RunContext, store: FileStore) -> None:
                     await left_state.record(each, store)
     with suppress(GitError, DiskError):
         await uncommitted_changes.restore(copy)
-
-
-def check_place(inputs: RunInputs, run: Path) -> None:
-    """Check that the repository of a run exists and git can use it. Raises UsageError where it does not."""
-    if not os.path.isdir(inputs.repository):
-        raise UsageError(
-            f"{inputs.repository}, where this run works, does not exist any more",
-            remedy=f"Move the repository back, or move {run} into its {layout.RUNS_FOLDER} and resume the run there.",
-        )
-    for folder in (Path(inputs.repository), *map(Path, inputs.worktrees)):
-        branch = f"{git_metadata.HEADS}{inputs.branch}"
-        damaged_files.refuse(folder, branch, may_be_empty=branch, then=f"bridle resume {run.name}")
 
 
 async def _follow(inputs: RunInputs, run: Path, environment: Mapping[str, str], say: Say) -> tuple[str, str] | None:

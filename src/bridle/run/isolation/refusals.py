@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from bridle.errors import DiskError
 from bridle.ground import disk
 
 FILE_NAME = ".bridle-refused"
@@ -27,10 +26,7 @@ OnRefused = Callable[[list[str]], object]
 
 def report(file: Path, on_refused: OnRefused) -> None:
     """Report the commands in the file, if there are any."""
-    try:
-        text = disk.read_part(file, _LIMIT_BYTES, follow_links=False) or b""
-    except DiskError:
-        return  # what an agent made of it does not count
+    text = disk.read_part(file, _LIMIT_BYTES, follow_links=False) or b""
     lines = text.decode("ascii", "replace").split("\n")[:_LIMIT]
     if commands := [line for line in lines if _COMMAND.fullmatch(line)]:
         on_refused(commands)

@@ -71,7 +71,7 @@ class GitMetadata(Struct, frozen=True):
     """The metadata at one moment."""
 
     folder: Path | None
-    """The common git folder; None if there is none."""
+    """The common git folder; None outside of a repository."""
     files: Mapping[str, File]
     """Settings, ignore rules and hooks: the mode and the bytes of each."""
     refs: Mapping[str, str]
