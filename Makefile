@@ -2,7 +2,7 @@
 #
 #   make demo    run the demo                    make check   format, lint, types, layers, generated pages
 #   make test    every test                      make fix     format, and fix what the linter can fix
-#   make bench   compare with its peers          make soak    the same tests at full size
+#   make bench   compare with its peers          make soak    the tests that have a size, at full size
 #   make docs    rewrite the generated pages     make lock    pin the newest versions
 #   make clean   remove what make made
 #

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.sizes import SIZES, VARIABLE, described
+from tests.sizes import SIZES, SOAK, VARIABLE, described
 
 TESTS = Path(__file__).parent
 REAL_COUNT = TESTS / "real-count.txt"
@@ -143,11 +143,26 @@ def _is_grouped(path: str) -> bool:
     return "pytest.mark.xdist_group(" in (TESTS.parent / path).read_text("utf-8")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the reports of real tests: a property travels from the workers, a marker does not."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """At the size `soak`, leave out what has no size. Mark the reports of real tests: a marker stays in its worker."""
+    if SIZES is SOAK:
+        without_size = [item for item in items if not _has_size(item)]
+        config.hook.pytest_deselected(items=without_size)
+        items[:] = [item for item in items if _has_size(item)]
     for item in items:
         if item.get_closest_marker("real") is not None:
             item.user_properties.append(("real", True))
+
+
+def _has_size(item: pytest.Item) -> bool:
+    """Whether the test does more work at another size: it is a property, or its file reads `SIZES`."""
+    is_property = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+    return is_property or _reads_sizes(item.path)
+
+
+@cache
+def _reads_sizes(path: Path) -> bool:
+    return "import SIZES" in path.read_text("utf-8") or "sizes.SIZES" in path.read_text("utf-8")
 
 
 class _PrintFailures:
@@ -210,7 +225,7 @@ def _reporter(config: pytest.Config) -> pytest.TerminalReporter | None:
 def _is_full_run(config: pytest.Config) -> bool:
     chosen = config.option.keyword or config.option.markexpr or config.getoption("lf", default=False)
     ended_early = config.option.maxfail or config.option.collectonly
-    everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS and SIZES is not SOAK
     return everything and not chosen and not ended_early
 
 

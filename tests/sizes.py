@@ -1,7 +1,8 @@
 """The one file of sizes: how much work the tests and benchmarks do.
 
-`make test` runs at the size named `test`, `make soak` runs the same tests at the size named `soak`.
-A test that can do more or less of the same work reads a field of `SIZES`; no test has a number of its own.
+`make test` runs at the size named `test`, `make soak` runs the tests that have a size at the one named `soak`.
+A test that can do more or less of the same work reads a field of `SIZES`; no test has a number of its own. Every
+property test has one: its examples.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ SOAK = Sizes(
     loop_kills=100,
     parallel_tasks=20,
     parallel_kills=60,
-    git_kills=1_000,
+    git_kills=100,
     storm_posts=100,
     turns_in_one_process=10_000,
 )

@@ -35,12 +35,12 @@ def test_that_only_lives_in_the_folder():
 
 
 def run_project(
-    folder: Path, *arguments: str, second: str = "pass", promised: int = 2
+    folder: Path, *arguments: str, second: str = "pass", promised: int = 2, size: str = "test"
 ) -> subprocess.CompletedProcess[str]:
     """Run a small project that reports as this one does."""
     tests = folder / "tests"
-    (tests / "real").mkdir(parents=True)
-    (tests / "wire").mkdir()
+    for name in ("real", "wire"):
+        (tests / name).mkdir(parents=True)
     for name in ("conftest.py", "sizes.py"):
         shutil.copy(HERE / name, tests / name)
     shutil.copy(HERE.parent / "pyproject.toml", folder)
@@ -48,7 +48,7 @@ def run_project(
     (tests / "real" / "test_parts.py").write_text(REAL_TESTS.format(second=second), encoding="utf-8")
     (tests / "wire" / "test_lines.py").write_text("def test_line():\n    pass\n", encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
-    environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    environment = os.environ | {VARIABLE: size}
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
     )
@@ -85,6 +85,35 @@ def test_a_new_real_test_asks_for_a_larger_promise(tmp_path: Path) -> None:
 def test_a_part_of_the_tests_is_not_held_to_the_promise(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     done = run_project(tmp_path, *arguments)
     assert done.returncode == 0, done.stdout
+    assert "not compared" in done.stdout
+
+
+SIZED_TESTS = """
+from tests.sizes import SIZES
+
+def test_sized():
+    assert SIZES.name == "soak"
+"""
+PROPERTY = """
+from hypothesis import given, strategies
+
+@given(strategies.just(1))
+def test_property(value):
+    assert value == 1
+
+def test_beside_it():
+    raise AssertionError("this one has no size")
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2", "--dist", "loadgroup")])
+def test_a_soak_runs_what_has_a_size(tmp_path: Path, workers: tuple[str, ...]) -> None:
+    (tmp_path / "tests/loop").mkdir(parents=True)
+    (tmp_path / "tests/loop/test_sized.py").write_text(SIZED_TESTS, encoding="utf-8")
+    (tmp_path / "tests/loop/test_property.py").write_text(PROPERTY, encoding="utf-8")
+    done = run_project(tmp_path, *workers, size="soak")
+    assert done.returncode == 0, done.stdout
+    assert "loop          2 tests" in done.stdout
     assert "not compared" in done.stdout
 
 
