@@ -69,3 +69,42 @@ def test_a_claimed_submodule_in_the_index_does_not_hide_that_git_ignores_them(tm
     head = here.git("rev-parse", "HEAD").strip()
     here.git("update-index", "--add", "--cacheinfo", f"160000,{head},.vscode")
     assert [report["path"] for report in here.protect(snapshot="before")["undone"]] == [".vscode/tasks.json"]
+
+
+def test_one_behind_a_new_link_is_restored_and_hides_no_other(tmp_path: Path) -> None:
+    rules = ".husky/_/\n.husky\n.envrc\n.vscode/\n"
+    here = make_repository(tmp_path / "r", {".gitignore": rules, ".idea/workspace.xml": "1\n"}, checks=("true",))
+    here.write({".husky/_/pre-commit": "exit 0\n", ".husky/pre-push": "exit 0\n", ".envrc": "as it was\n"})
+    here.start()
+    startup_files.record(here.context, "before", walk(here.folder).startup)
+    (here.folder / ".husky").rename(here.folder / "mine")
+    here.write({"mine/pre-push": "evil\n", ".envrc": "evil\n", ".vscode/tasks.json": "evil\n"})
+    (here.folder / ".husky").symlink_to("mine")
+    (here.folder / ".idea").rename(here.folder / "idea")
+    (here.folder / ".idea").symlink_to("idea")
+    here.write({"idea/workspace.xml": "2\n"})
+    result = here.protect(snapshot="before")
+    assert {report["path"] for report in result["undone"]} == {
+        *(".husky", ".husky/pre-push", ".envrc", ".vscode/tasks.json"),
+    }
+    assert ".idea/workspace.xml" in {report["path"] for report in result["reported"]}
+    assert (here.read(".husky/pre-push"), here.read(".envrc")) == ("exit 0\n", "as it was\n")
+    assert not (here.folder / ".husky").is_symlink()
+    assert not (here.folder / ".vscode/tasks.json").exists()
+
+
+def test_files_of_the_user_that_are_many_large_or_behind_a_link_are_not_taken_for_new_ones(tmp_path: Path) -> None:
+    here = make_repository(tmp_path / "r", {".gitignore": ".husky/\n.RData\n.claude\n", "a": "1\n"}, checks=("true",))
+    here.write({f".husky/{number:03}": "mine\n" for number in range(150)})
+    here.write({".RData": b"x" * (9 * 1024 * 1024), "shared/commands/x.md": "mine\n"})
+    (here.folder / ".claude").symlink_to("shared")
+    here.start()
+    startup_files.record(here.context, "before", walk(here.folder).startup)
+    (here.folder / ".husky/001").unlink()
+    here.write({".husky/149": "evil\n", ".husky/150": "evil\n"})
+    result = here.protect(snapshot="before")
+    assert {report["path"] for report in result["undone"]} == {".husky/001", ".husky/149", ".husky/150"}
+    assert sorted(path.name for path in (here.folder / ".husky").iterdir()) == [f"{number:03}" for number in range(150)]
+    assert (here.folder / ".RData").stat().st_size == 9 * 1024 * 1024
+    assert (here.folder / ".claude").is_symlink()
+    assert here.read(".claude/commands/x.md") == "mine\n"

@@ -19,6 +19,7 @@ import pytest
 
 from bridle.loop.effect_results import FileReport
 from bridle.loop.protection.git_files import git_metadata
+from bridle.loop.protection.git_files.restore_refs import restore_refs
 from bridle.workspace.git import Git
 from tests.attacks.fixtures.sandboxed import git, make_target
 
@@ -31,7 +32,7 @@ def attack(work: Path, script: str) -> dict[str, str]:
             subprocess.run(["/bin/sh", "-c", script], cwd=work, check=True, timeout=60)
             now = git_metadata.read_metadata(work, place=baseline.metadata.folder)
             reports = git_metadata.restore_files(baseline.metadata, now)
-            reports += await git_metadata.restore_refs(Git(work), baseline.metadata, now, None)
+            reports += await restore_refs(Git(work), baseline.metadata, now, None)
             return [*reports, *git_metadata.restore_logs(baseline.metadata, now)]
 
     return {report.path: report.what for report in asyncio.run(play())}

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from bridle.loop.effect_results import FileReport
 from bridle.loop.protection.git_files import git_metadata, nested_repositories
+from bridle.loop.protection.git_files.restore_refs import restore_refs
 from bridle.loop.working_copy import stale_git_locks
 from bridle.workspace import damaged_files, git_leftovers, git_links
 from bridle.workspace.git import Git
@@ -54,7 +55,7 @@ async def restore(work: Path, baseline: git_metadata.Baseline, state: git_leftov
     reports += git_metadata.restore_files(baseline.metadata, now)
     reports += await nested_repositories.restore(Git(work), now.folder, nested_repositories.Repositories())
     await git_leftovers.undo(Git(work), state)
-    reports += await git_metadata.restore_refs(Git(work), baseline.metadata, now, None)
+    reports += await restore_refs(Git(work), baseline.metadata, now, None)
     return [*reports, *git_metadata.restore_logs(baseline.metadata, now)]
 
 

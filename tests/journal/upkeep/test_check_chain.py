@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bridle.journal.format import codec, layout
-from bridle.journal.format.chain import Link
+from bridle.journal.format.chain import Link, repair_line
 from bridle.journal.format.entries import RUN_FAILED
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.upkeep.audit import audit
@@ -81,6 +81,19 @@ def shorten_the_chain_of_an_ended_run(run: Path) -> list[str]:
     return [layout.CHAIN_FILE]
 
 
+def empty_the_chain_by_a_repair_that_was_none(run: Path) -> list[str]:
+    (run / layout.CHAIN_FILE).write_bytes(repair_line(0))
+    change_with_a_valid_checksum(run)
+    return [layout.CHAIN_FILE]
+
+
+def shorten_the_chain_by_a_repair_that_was_none(run: Path) -> list[str]:
+    path = run / layout.CHAIN_FILE
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:2]) + repair_line(2))
+    change_with_a_valid_checksum(run)
+    return [layout.CHAIN_FILE]
+
+
 def change_a_link(run: Path) -> list[str]:
     path, link = run / layout.CHAIN_FILE, chain_of(run).links[2]
     path.write_bytes(path.read_bytes().replace(link.line, Link(link.seq, link.ulid, "0" * 64).line))
@@ -104,6 +117,7 @@ ATTACKS = [
     *(change_with_a_valid_checksum, exchange_two_entries, cut_the_tail, cut_the_tail_and_go_on),
     *(remove_the_chain, empty_the_chain, change_a_link, garble_a_line),
     *(remove_a_line, empty_the_chain_of_a_run_that_nobody_continues, shorten_the_chain_of_an_ended_run),
+    *(empty_the_chain_by_a_repair_that_was_none, shorten_the_chain_by_a_repair_that_was_none),
 ]
 
 

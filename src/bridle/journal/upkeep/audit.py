@@ -64,8 +64,10 @@ class _Audit:
         metadata = self._metadata()
         self._journal()
         self.report.chain = describe_chain(self._chain, self._digests)
-        has_ended = self._state.ended is not None
-        self.report.wrong += check_chain(self._chain, self._state.created, self._digests, has_ended=has_ended)
+        has_ended, has_backup = self._state.ended is not None, self._has_backup()
+        self.report.wrong += check_chain(
+            self._chain, self._state.created, self._digests, has_ended=has_ended, has_backup=has_backup
+        )
         self._ends(metadata)
         for effect in self._state.effects.values():
             self._task(effect)
@@ -146,6 +148,11 @@ class _Audit:
         last = self._state.position
         ulid = entry.ulid if entry.ulid > last.ulid else next_ulid(last.ulid, now_ms=0, random=bytes(10))
         return Entry(last.seq + 1, ulid, entry.type, entry.recorded_at, entry.data)
+
+    def _has_backup(self) -> bool:
+        """Return whether a repair has put a journal aside."""
+        with os.scandir(self._run) as entries:
+            return any(entry.name.startswith(layout.BACKUP_PREFIX) and entry.is_dir() for entry in entries)
 
     def _ends(self, metadata: RunMetadata | None) -> None:
         created, ended = self._state.created, self._state.ended

@@ -26,11 +26,12 @@ def describe_chain(chain: Chain | None, digests: Mapping[Name, str]) -> ChainRep
 
 
 def check_chain(
-    chain: Chain | None, created: Entry | None, digests: Mapping[Name, str], *, has_ended: bool
+    chain: Chain | None, created: Entry | None, digests: Mapping[Name, str], *, has_ended: bool, has_backup: bool
 ) -> Iterator[Finding]:
     """Yield the faults of the chain and of entries that are not as they were written.
 
     `digests`: of each entry's file, by number and id. A run that has not ended may have a writer, which adds links.
+    `has_backup`: whether there is a journal that a repair has put aside.
     """
     if chain is None:
         if created is not None and layout.CHAIN_VERSION in created.data:
@@ -40,10 +41,14 @@ def check_chain(
         yield Finding(layout.CHAIN_FILE, f"its line {number} is invalid")
     if chain.links and chain.links[0].is_later:
         yield Finding(layout.CHAIN_FILE, "it was lost and made again: entries may have been changed before that")
-    if not chain.links and digests and not chain.ends_with_repair:
-        yield Finding(layout.CHAIN_FILE, "it was emptied: entries may have been changed since")  # its first is durable
     missing = len(digests) - len(chain.links)
-    if chain.links and has_ended and missing > 1 and not chain.ends_with_repair:  # a killed writer lacks one
+    is_repaired = chain.ends_with_repair and has_backup
+    if not chain.links and digests and not is_repaired:
+        yield Finding(layout.CHAIN_FILE, "it was emptied: entries may have been changed since")  # its first is durable
+    elif chain.ends_with_repair and missing > 0 and not has_backup:
+        what = "it names a repair, but the journal from before it is gone, or there was none"
+        yield Finding(layout.CHAIN_FILE, f"{what}: the last {missing} entries may have been changed since")
+    elif chain.links and has_ended and missing > 1 and not is_repaired:  # a killed writer lacks one
         what = f"it lacks the last {missing} entries: its lines were removed or lost, or another program wrote them"
         yield Finding(layout.CHAIN_FILE, f"{what}; they may have been changed since")
     for link in chain.removed:

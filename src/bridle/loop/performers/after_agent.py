@@ -17,6 +17,7 @@ from bridle.loop.protection import programs_outside, untracked_files
 from bridle.loop.protection.git_files import git_metadata, nested_repositories
 from bridle.loop.protection.git_files.git_metadata import Baseline, GitMetadata
 from bridle.loop.protection.git_files.nested_repositories import Repositories
+from bridle.loop.protection.git_files.restore_refs import restore_refs
 from bridle.loop.protection.recorded import startup_files
 from bridle.loop.protection.recorded.walk_files import walk
 from bridle.loop.protection.repairs import OUR_FOLDERS
@@ -110,15 +111,15 @@ async def _restore_git(
     has_left = await branch.keep_branch(context, head=before.head)
     if has_left:
         git_after = read_git(context, baseline)
-    changes += [*await restore_refs(context, baseline, git_after), *await _restore_snapshot(context, before)]
+    changes += [*await restore_changed_refs(context, baseline, git_after), *await _restore_snapshot(context, before)]
     return LeftByAgent(None, tuple(changes), has_left, leftovers.conflicts[:SHOWN_FILES])
 
 
-async def restore_refs(context: RunContext, baseline: Baseline, now: GitMetadata) -> list[FileReport]:
+async def restore_changed_refs(context: RunContext, baseline: Baseline, now: GitMetadata) -> list[FileReport]:
     """Restore branches, tags and reflogs after an agent or a check; report what was changed."""
     reports = []
     if now.refs != baseline.metadata.refs:
-        reports += await git_metadata.restore_refs(context.git, baseline.metadata, now, context.came_from)
+        reports += await restore_refs(context.git, baseline.metadata, now, context.came_from)
         baseline.accept_refs(now, read_git(context, baseline))
     return [*reports, *git_metadata.restore_logs(baseline.metadata, now)]
 

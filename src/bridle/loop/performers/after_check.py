@@ -42,7 +42,7 @@ async def unchanged_by_checks(context: RunContext, *, is_known: bool = False) ->
 
 
 async def _refs(context: RunContext, baseline: Baseline, now: GitMetadata) -> list[FileReport]:
-    return await after_agent.restore_refs(context, baseline, now) if now.folder is not None else []
+    return await after_agent.restore_changed_refs(context, baseline, now) if now.folder is not None else []
 
 
 @asynccontextmanager

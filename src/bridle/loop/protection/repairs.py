@@ -99,9 +99,12 @@ def added_files(folder: Path, listed: Mapping[str, str]) -> Iterator[tuple[str, 
 
 
 def apply(context: RunContext, wanted: Iterable[Repair]) -> None:
-    """Apply the repairs. After a crash all of them can be applied again."""
+    """Apply the repairs. After a crash all of them can be applied again.
+
+    What was added goes first: it may be a link in place of a folder with a file that is restored.
+    """
     staging = disk.make_private_folder(context.run_folder)
-    for repair in wanted:
+    for repair in sorted(wanted, key=lambda repair: repair.entry is not None):
         if repair.entry is None:
             file_states.remove(context.folder, repair.path)
         else:

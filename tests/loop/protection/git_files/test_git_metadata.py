@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bridle.loop.protection.git_files import git_metadata
+from bridle.loop.protection.git_files.restore_refs import restore_refs
 from tests.loop.fixtures.fake_agent import make_project
 from tests.loop.fixtures.loop_commands import MAKES_FILE, ONE_TASK, assert_replays, run_plan
 from tests.workspace.fixtures.repositories import git, make_repository
@@ -53,7 +54,7 @@ def test_the_branch_that_the_run_started_from_is_only_reported_while_it_is_check
     moved = git(repo.folder, "commit-tree", "-m", "of the user", "HEAD^{tree}").strip()
     git(repo.folder, "update-ref", "refs/heads/main", moved)
     now = git_metadata.read_metadata(repo.folder)
-    (report,) = asyncio.run(git_metadata.restore_refs(repo, before, now, "main"))
+    (report,) = asyncio.run(restore_refs(repo, before, now, "main"))
     assert ("restored" in report.what) is not is_checked_out
     assert (git(repo.folder, "rev-parse", "main").strip() == moved) is is_checked_out
 
@@ -167,10 +168,10 @@ def test_agents_at_work_at_the_same_time_share_files_and_refs(tmp_path: Path) ->
         )
         git(repo.folder, "branch", "new")
         with git_metadata.agent_at_work(repo.folder) as two:
-            for baseline, names in ((one, ["new", "other"]), (two, [])):
+            for baseline, names in ((one, ["other", "new"]), (two, [])):
                 now = git_metadata.read_metadata(repo.folder)
                 git_metadata.restore_files(baseline.metadata, now)
-                told = asyncio.run(git_metadata.restore_refs(repo, baseline.metadata, now, "other"))
+                told = asyncio.run(restore_refs(repo, baseline.metadata, now, "other"))
                 baseline.accept_refs(now, git_metadata.read_metadata(repo.folder))
                 assert [report.path for report in told] == names
                 assert git(repo.folder, "rev-parse", "other").strip() == start

@@ -15,7 +15,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,13 +29,12 @@ from bridle.ground.git_folder import find_common_folder, submodule_folders
 from bridle.loop.effect_results import FileReport
 from bridle.loop.protection.git_files import reflogs
 from bridle.workspace import damaged_files, git_links, object_caches
-from bridle.workspace.git import Git
 
 # Settings, ignore rules and hooks have a few kilobytes; the index of a worktree, 100 bytes for each file.
 LIMIT_BYTES = 32 * 1024 * 1024
-# More than the hooks that git knows.
-HOOKS_LIMIT = 100
-# The most refs that are reported singly.
+# Of all of them: the bytes of more are not kept, and then each counts as changed.
+_TOTAL_LIMIT_BYTES = 256 * 1024 * 1024
+# The most files and refs of a kind that are reported singly. All of them are restored.
 SHOWN = 10
 
 HEADS = "refs/heads/"
@@ -51,6 +51,12 @@ _FILES_OF_WORKTREE = ("/commondir", "/gitdir", "/config.worktree", *_WORK_OF_WOR
 _FOLDERS = ("hooks", "remotes", "branches")
 # Folders that a user may have linked.
 _LINKED = (*_FOLDERS, "info", "objects")
+_NEEDED = ("objects", "refs")
+# Where git and Bridle make files, and may find something else than a folder.
+_EXPECTED = (
+    *("refs/heads", "refs/tags", "refs/bridle", "refs/heads/bridle"),
+    *("logs", "logs/refs", "logs/refs/heads", "logs/refs/heads/bridle", "info", "worktrees", "modules", *_FOLDERS),
+)
 _WORKTREES = "worktrees/"
 _MODULES = "modules/"
 _PACKED = "packed-refs"
@@ -65,6 +71,7 @@ _NO_COMMIT = "because no commit contains it"
 
 File = tuple[int, bytes]
 """The mode of a file, and its bytes."""
+_UNREAD: File = (stat.S_IFDIR, b"")
 
 
 class GitMetadata(Struct, frozen=True):
@@ -102,7 +109,8 @@ class Baseline:
         reports = report_links(git_links.restore(self.metadata.folder, self.links), ".git")
         caches = object_caches.remove_changed(self.metadata.folder, self.caches)
         what = "it was written during the iteration, and was removed: git believes it, and makes it again"
-        return [*reports, *(FileReport(f".git/{name}", what) for name in caches[:SHOWN])]
+        reports += shorten([FileReport(f".git/{name}", what) for name in caches], ".git")
+        return [*_make_folders(self.metadata.folder), *reports]
 
     def accept_refs(self, judged: GitMetadata, now: GitMetadata) -> None:
         """Take over the changes of refs that were judged: each has been restored or reported."""
@@ -139,10 +147,26 @@ def agent_at_work(folder: Path, repository: Path | None = None) -> Iterator[Base
 def report_links(names: Sequence[str], shown: str) -> list[FileReport]:
     """Report links that were removed, or restored."""
     what = "it was a symbolic link, through which git would read and write, and was removed"
-    reports = [FileReport(f"{shown}/{name}", what) for name in names[:SHOWN]]
-    if len(names) > SHOWN:
-        reports.append(FileReport(shown, f"{len(names) - SHOWN} more symbolic links in it were removed"))
-    return reports
+    return shorten([FileReport(f"{shown}/{name}", what) for name in names], shown)
+
+
+def shorten(reports: Sequence[FileReport], place: str) -> list[FileReport]:
+    """Return the first reports of a kind, and one that says how many more there are, by what most of them say."""
+    if len(reports) <= SHOWN:
+        return [*reports]
+    more = Counter(report.what for report in reports[SHOWN:]).most_common(1)[0][0]
+    return [*reports[:SHOWN], FileReport(place, f"{len(reports) - SHOWN} more, as: {more}")]
+
+
+def _make_folders(place: Path) -> list[FileReport]:
+    """Make folders again in which git needs files; what is at their place goes."""
+    replaced = [name for name in _NEEDED if not os.path.isdir(place / name)]
+    replaced += [name for name in _EXPECTED if os.path.lexists(place / name) and not os.path.isdir(place / name)]
+    for name in replaced:
+        files_below.remove(place, name)
+        with files_below.parent(place, f"{name}/_", makes=True):
+            pass
+    return [FileReport(f".git/{name}", "it was no folder any more, and was made again") for name in replaced]
 
 
 def read_metadata(folder: Path, repository: Path | None = None, *, place: Path | None = None) -> GitMetadata:
@@ -159,13 +183,31 @@ def read_metadata(folder: Path, repository: Path | None = None, *, place: Path |
     folders = ["", *(f"{module}/" for module in modules)]
     names = [*_control_files(place, folders, real), *_native(repository or folder)]
     names += [f"{worktree}{name}" for worktree in worktrees for name in _FILES_OF_WORKTREE]
-    files = {name: file for name in names if (file := read_file(place, name, real)) is not None}
-    return GitMetadata(place, files, dict(_refs(place)), frozenset((*modules, *worktrees)), reflogs.read(place), real)
+    return GitMetadata(
+        place,
+        _read_files(place, names, real),
+        dict(_refs(place)),
+        frozenset((*modules, *worktrees)),
+        reflogs.read(place),
+        real,
+    )
 
 
 def read_control_files(place: Path) -> dict[str, File]:
     """Return the files that git obeys in one git folder."""
-    return {name: file for name in _control_files(place, [""], {}) if (file := read_file(place, name)) is not None}
+    return _read_files(place, _control_files(place, [""], {}), {})
+
+
+def _read_files(place: Path, names: Iterable[str], real: Mapping[str, str]) -> dict[str, File]:
+    """Return those of these files that exist. An agent can make any number: the bytes of only so many are kept."""
+    files: dict[str, File] = {}
+    total = 0
+    for name in names:
+        file = read_file(place, name, real)
+        if file is not None:
+            total += len(file[1])
+            files[name] = file if total <= _TOTAL_LIMIT_BYTES else _UNREAD
+    return files
 
 
 def restore_control_files(
@@ -179,7 +221,7 @@ def restore_control_files(
             write_file(place, name, was)
             change = "added" if was is None else "changed" if name in now else "deleted"
             reports.append(FileReport(f"{shown}/{name}", f"it was {change}, and was restored, {_NO_COMMIT}"))
-    return reports
+    return shorten(reports, shown)
 
 
 def _control_files(place: Path, folders: Sequence[str], real: Mapping[str, str]) -> Iterator[str]:
@@ -187,17 +229,15 @@ def _control_files(place: Path, folders: Sequence[str], real: Mapping[str, str])
     for folder in folders:
         yield from (f"{folder}{name}" for name in _FILES)
         for kind in _FOLDERS:
-            names = [
-                name for name in _names(place, f"{folder}{kind}", real)[:HOOKS_LIMIT] if not name.endswith(_SAMPLE)
-            ]
-            yield from (f"{folder}{kind}/{name}" for name in names)
+            names = _names(place, f"{folder}{kind}", real)
+            yield from (f"{folder}{kind}/{name}" for name in names if not name.endswith(_SAMPLE))
 
 
 def _native(repository: Path) -> list[str]:
     """Return the absolute paths of the hooks that Bridle runs."""
     top = os.path.abspath(repository / NATIVE_HOOKS)
     kinds = [f"{top}/{kind}" for kind in _names(repository, top, {})]
-    return [f"{kind}/{name}" for kind in kinds for name in _names(repository, kind, {})][:HOOKS_LIMIT]
+    return [f"{kind}/{name}" for kind in kinds for name in _names(repository, kind, {})]
 
 
 def restore_files(before: GitMetadata, now: GitMetadata) -> list[FileReport]:
@@ -213,7 +253,7 @@ def restore_files(before: GitMetadata, now: GitMetadata) -> list[FileReport]:
         change = "added" if was is None else "changed" if name in now.files else "deleted"
         shown = f"{NATIVE_HOOKS}{name.partition(NATIVE_HOOKS)[2]}" if os.path.isabs(name) else f".git/{name}"
         reports.append(FileReport(shown, f"it was {change}, and was restored, {_NO_COMMIT}"))
-    return reports
+    return shorten(reports, ".git")
 
 
 def _is_restored(before: GitMetadata, now: GitMetadata, name: str) -> bool:
@@ -244,10 +284,8 @@ def restore_logs(before: GitMetadata, now: GitMetadata) -> list[FileReport]:
         return []
     names = reflogs.restore(before.logs, before.folder)
     names = [name for name in names if before.refs.get(name) == now.refs.get(name)]
-    reports = [FileReport(f".git/logs/{name}", "entries were removed, and were restored") for name in names[:SHOWN]]
-    if len(names) > SHOWN:
-        reports.append(FileReport(".git/logs", f"entries of {len(names) - SHOWN} more were removed, and were restored"))
-    return reports
+    what = "entries were removed, and were restored"
+    return shorten([FileReport(f".git/logs/{name}", what) for name in names], ".git/logs")
 
 
 def restore_while_agents_work(folder: Path, repository: Path | None = None) -> list[str]:
@@ -262,15 +300,6 @@ def restore_while_agents_work(folder: Path, repository: Path | None = None) -> l
     return restored
 
 
-async def restore_refs(git: Git, before: GitMetadata, now: GitMetadata, came_from: str | None) -> list[FileReport]:
-    """Restore branches and tags where allowed; report all that changed."""
-    changed = [name for name in sorted({*before.refs, *now.refs}) if before.refs.get(name) != now.refs.get(name)]
-    reports = [await _ref(git, before, now, name, came_from) for name in changed[:SHOWN]]
-    if len(changed) > SHOWN:
-        reports.append(FileReport(".git", f"{len(changed) - SHOWN} more branches and tags were changed"))
-    return reports
-
-
 def write_file(place: Path, name: str, was: File | None, real: Mapping[str, str] = _NONE_LINKED) -> None:
     """Restore a file, or what an agent has put at its place."""
     top, inside = _real(place, name, real)
@@ -280,29 +309,6 @@ def write_file(place: Path, name: str, was: File | None, real: Mapping[str, str]
         files_below.link(top, inside, os.fsdecode(was[1]))
     else:
         files_below.replace(top, inside, was[1], mode=stat.S_IMODE(was[0]))
-
-
-async def _ref(git: Git, before: GitMetadata, now: GitMetadata, name: str, came_from: str | None) -> FileReport:
-    was, is_now = before.refs.get(name), now.refs.get(name)
-    short = name.removeprefix(HEADS)
-    if was is None:
-        return FileReport(short, f"it was created at {is_now}")
-    is_dropped = name == reflogs.STASH and reflogs.has_entry(before.logs, name, is_now or "")
-    is_ours = is_now is None or name == f"{HEADS}{came_from}" or is_dropped
-    if not is_ours or (is_now is not None and _is_checked_out(before.folder, name)):
-        return FileReport(short, f"it was moved from {was} to {is_now}")
-    code, _ = await git.run("update-ref", "-m", reflogs.RESTORED, name, was, accepts=(0, 1, 128))
-    outcome = "it was restored" if code == 0 else f"restoring it to {was} failed"
-    return FileReport(short, f"it was {'deleted' if is_now is None else f'moved to {is_now}'}; {outcome}")
-
-
-def _is_checked_out(place: Path | None, ref: str) -> bool:
-    """Return whether a working copy has the branch checked out."""
-    if place is None:
-        return False
-    heads = ["HEAD", *(f"{_WORKTREES}{name}/HEAD" for name in files_below.listed(place, _WORKTREES.rstrip("/")))]
-    wanted = (f"ref: {ref}".encode(), ref.encode())  # the second is a link
-    return any((file := read_file(place, head)) is not None and file[1].strip() in wanted for head in heads)
 
 
 def _refs(place: Path) -> Iterator[tuple[str, str]]:
@@ -373,7 +379,7 @@ def read_file(place: Path, name: str, real: Mapping[str, str] = _NONE_LINKED) ->
     if not stat.S_ISREG(mode):
         return mode, b""
     data = files_below.read(top, inside, LIMIT_BYTES)
-    return (mode, data) if data is not None else (stat.S_IFDIR, b"")
+    return (mode, data) if data is not None else _UNREAD
 
 
 def _is_readable(file: File) -> bool:

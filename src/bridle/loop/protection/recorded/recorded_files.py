@@ -14,6 +14,7 @@ from bridle.loop.protection import file_states
 from bridle.loop.protection.file_states import FILE, LINK, PROGRAM, Entry
 from bridle.loop.protection.repairs import Repair
 from bridle.loop.working_copy.run_context import RunContext
+from bridle.workspace.restore_paths import is_file
 
 Entries = Mapping[str, list[str]]
 """The mode and the digest of each file."""
@@ -37,11 +38,16 @@ def record(context: RunContext, names: Iterable[str], folder: Path) -> dict[str,
     return entries
 
 
-def find_changed(context: RunContext, entries: Entries, folder: Path, why: str) -> Iterator[Repair]:
-    """Yield the repairs of the files that were changed or deleted since they were recorded."""
+def find_changed(
+    context: RunContext, entries: Entries, folder: Path, why: str, *, behind_links: bool = True
+) -> Iterator[Repair]:
+    """Yield the repairs of the files that were changed or deleted since they were recorded.
+
+    `behind_links`: whether a file that is reached by a linked folder can be the one that was recorded.
+    """
     top = context.folder
     for name, (mode, digest) in entries.items():
-        now = read(top / name)
+        now = read(top / name) if behind_links or is_file(top, name) else None
         if now is None or (now[0], hashlib.sha256(now[1]).hexdigest()) != (mode, digest):
             data = _copy(folder / digest, name)
             change = "changed" if os.path.lexists(top / name) else "deleted"
@@ -49,9 +55,9 @@ def find_changed(context: RunContext, entries: Entries, folder: Path, why: str) 
 
 
 def changed_from(top: Path, before: Mapping[str, File], why: str) -> Iterator[Repair]:
-    """Yield the repairs of the files that differ from what `read` returned."""
+    """Yield the repairs of the files that differ from what `read` returned, or are behind a link now."""
     for name, (mode, data) in before.items():
-        if read(top / name) != (mode, data):
+        if not is_file(top, name) or read(top / name) != (mode, data):
             change = "changed" if os.path.lexists(top / name) else "deleted"
             yield Repair(name, f"it was {change}, and {why}", Entry(mode, ""), data)
 

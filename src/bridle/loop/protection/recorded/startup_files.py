@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from bridle.ground import disk
@@ -19,6 +19,7 @@ from bridle.loop.protection.recorded.walk_files import walk
 from bridle.loop.protection.repairs import MAY_EDIT, Repair, apply
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
+from bridle.workspace.restore_paths import folders_above
 
 FOLDER = "bridle-startup"
 
@@ -38,8 +39,10 @@ def record(context: RunContext, name: str, found: Iterable[str]) -> None:
         return
     hooks = _hooks(context)
     context.records.keep_only(path, context.worker)
-    entries = recorded_files.record(context, _with_hooks(context, found, hooks), path.parent)
-    context.records.write_json(path, {"entries": entries, "hooks": hooks}, context.worker)
+    names = _with_hooks(context, found, hooks)
+    entries = recorded_files.record(context, names, path.parent)
+    recorded = {"entries": entries, "hooks": hooks, "unread": [name for name in names if name not in entries]}
+    context.records.write_json(path, recorded, context.worker)
 
 
 def note_found(context: RunContext, name: str, found: Sequence[str]) -> None:
@@ -57,8 +60,9 @@ def carry_changes(context: RunContext, name: str, is_of_user: Callable[[str], bo
     found = _with_hooks(context, walk(context.folder).startup, value["hooks"])
     now = recorded_files.record(context, found, path.parent)
     entries = recorded_files.carry_changes(value["entries"], now, is_of_user)
-    if entries != value["entries"]:
-        context.records.write_json(path, {**value, "entries": entries}, context.worker)
+    unread = [*value.get("unread", ()), *(name for name in found if name not in now and is_of_user(name))]
+    if entries != value["entries"] or unread != value.get("unread", []):
+        context.records.write_json(path, {**value, "entries": entries, "unread": unread}, context.worker)
 
 
 def find_changed(context: RunContext, name: str, may_edit: Sequence[str]) -> list[Repair]:
@@ -68,8 +72,10 @@ def find_changed(context: RunContext, name: str, may_edit: Sequence[str]) -> lis
         return []
     noted = context.records.read_json(_found_path(context, name), context.worker)
     found = noted if isinstance(noted, list) else walk(context.folder).startup
-    changed = recorded_files.find_changed(context, value["entries"], _path(context, name).parent, _WHY)
-    added = _added(context, value["entries"], _with_hooks(context, found, value["hooks"]))
+    folder = _path(context, name).parent
+    changed = recorded_files.find_changed(context, value["entries"], folder, _WHY, behind_links=False)
+    known = {*value["entries"], *value.get("unread", ())}
+    added = _added(context, known, _with_hooks(context, found, value["hooks"]))
     return [
         Repair(repair.path, f"{repair.what} ({startup_table.reader(repair.path)})", repair.entry, repair.data)
         for repair in dict.fromkeys((*changed, *added))
@@ -83,13 +89,14 @@ class StartupFiles:
     def __init__(self, context: RunContext, found: Iterable[str]) -> None:
         self._context, self._hooks = context, _hooks(context)
         names = _with_hooks(context, found, self._hooks)
+        self._names = frozenset(names)
         self._before = {name: file for name in names if (file := recorded_files.read(context.folder / name))}
 
     def restore(self, found: Iterable[str]) -> list[FileReport]:
         """Restore what still differs after `fixed_tree` has restored the others. `found`: the names after the check."""
         folder = self._context.folder
         repairs = list(recorded_files.changed_from(folder, self._before, _WHY))
-        repairs += _added(self._context, self._before, _with_hooks(self._context, found, self._hooks))
+        repairs += _added(self._context, self._names, _with_hooks(self._context, found, self._hooks))
         repairs = [repair for repair in dict.fromkeys(repairs) if not _is_made_again(self._context, repair)]
         apply(self._context, repairs)
         return [
@@ -103,18 +110,33 @@ async def split(
     """Return what is restored, because no commit contains it, and what is reported. `untracked`: files of the user."""
     if not changed:
         return [], []
-    stdin = b"".join(os.fsencode(repair.path) + b"\0" for repair in changed)
-    code, text = await context.git.run("check-ignore", "-z", "--stdin", stdin=stdin, accepts=(0, 1, 128))
-    if code == 128:  # one of them is in a submodule, or in what the index claims to be one
-        words = ("check-ignore", "-z", "--stdin", "--no-index")
-        _, text = await context.git.run(*words, stdin=stdin, accepts=(0, 1, 128))
-    outside = {*text.split("\0"), *untracked}
+    outside = {*await _ignored(context, [repair.path for repair in changed]), *untracked}
     restored = [repair for repair in changed if repair.path in outside]
     reported = [FileReport(repair.path, repair.what) for repair in changed if repair.path not in outside]
     return [Repair(one.path, f"{one.what}; {MAY_EDIT}", one.entry, one.data) for one in restored], reported
 
 
-def _added(context: RunContext, before: Mapping[str, object], found: Iterable[str]) -> Iterator[Repair]:
+async def _ignored(context: RunContext, paths: Sequence[str]) -> list[str]:
+    """Return those of these paths that git ignores, or that are behind a link and in no commit."""
+    hidden = [path for path in paths if any((context.folder / above).is_symlink() for above in folders_above(path))]
+    listed = ("ls-tree", "-z", "--full-tree", "--name-only", "HEAD", "--", *hidden)
+    committed = await context.git.names(*listed) if hidden else []
+    found = [path for path in hidden if path not in committed]
+    asked = [path for path in paths if path not in hidden]
+    stdin = b"".join(os.fsencode(path) + b"\0" for path in asked)
+    words = ("check-ignore", "-z", "--stdin")
+    code, text = await context.git.run(*words, stdin=stdin, accepts=(0, 1, 128))
+    if code == 128:  # one of them is in a submodule, or in what the index claims to be one
+        code, text = await context.git.run(*words, "--no-index", stdin=stdin, accepts=(0, 1, 128))
+    if code != 128:
+        return [*found, *text.split("\0")]
+    for path in asked:  # one of them stops git: each has its own
+        code, _ = await context.git.run("check-ignore", "-q", "--no-index", "--", path, accepts=(0, 1, 128))
+        found += [path] if code != 1 else []
+    return found
+
+
+def _added(context: RunContext, before: Collection[str], found: Iterable[str]) -> Iterator[Repair]:
     for file in found:
         if file not in before and os.path.lexists(context.folder / file):
             yield Repair(file, f"it was added, and {_WHY}", None)

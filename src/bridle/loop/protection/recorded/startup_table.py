@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -43,8 +44,6 @@ MADE_AGAIN = FILES["your shell, when you activate it"]
 NOT_SEARCHED = frozenset(
     {"node_modules", ".venv", "venv", ".tox", ".nox", "site-packages", "vendor", "target", "build", "dist"}
 )
-# More than the hooks that git knows.
-_FILES_IN_FOLDER = 100
 
 _SUFFIXES = tuple(sorted(name[1:] for names in FILES.values() for name in names if name.startswith("*")))
 _BY_FIRST_PART: dict[str, list[str]] = {}
@@ -66,22 +65,41 @@ def existing(top: str, folder: str, name: str) -> Iterator[str]:
 
 
 def matching(top: str, pattern: str) -> list[str]:
-    """Return the files of a pattern; `*` is only in the last part of it."""
-    folder, _, last = pattern.rpartition("/")
+    """Return the files of a pattern; `*` is only in the last part of it.
+
+    A linked folder on the way is named itself, and the files where it leads to, if that is in the same top folder.
+    """
+    named, _, last = pattern.rpartition("/")
+    folder, links = _without_links(top, named)
+    if folder is None:
+        return links
+    prefix = f"{folder}/" if folder else ""
     if "*" not in last:
-        return [pattern] if _is_file(f"{top}/{pattern}") else []
+        return [*links, *([f"{prefix}{last}"] if _is_file(f"{top}/{prefix}{last}") else ())]
     try:
         names = sorted(os.listdir(f"{top}/{folder}"))
     except OSError:
-        return []  # there is no such folder
-    prefix = f"{folder}/" if folder else ""
-    found = [f"{prefix}{name}" for name in names if matches(last, name)]
-    return [name for name in found if _is_file(f"{top}/{name}")][:_FILES_IN_FOLDER]
+        return links  # there is no such folder
+    return [*links, *(f"{prefix}{name}" for name in names if matches(last, name) and _is_file(f"{top}/{prefix}{name}"))]
+
+
+def _without_links(top: str, folder: str) -> tuple[str | None, list[str]]:
+    """Return where a folder is without links, None if that is elsewhere; and the links that lead there."""
+    parts = folder.split("/") if folder else []
+    for number in range(1, len(parts) + 1):
+        path = "/".join(parts[:number])
+        if os.path.islink(f"{top}/{path}"):
+            real = os.path.relpath(os.path.realpath(f"{top}/{folder}"), os.path.realpath(top))
+            is_inside = real != os.curdir and real.split("/")[0] not in (os.pardir, ".git")
+            return (real if is_inside else None), [path]
+    return folder, []
 
 
 def reader(path: str) -> str:
-    """Return who runs or reads a file; git for one that is in no row, since it is a hook."""
-    return next((who for who, patterns in FILES.items() if is_one_of(patterns, path)), "git")
+    """Return who runs or reads a file, or the files in a linked folder; git for one in no row, since it is a hook."""
+    whole = (who for who, patterns in FILES.items() if is_one_of(patterns, path))
+    linked = (who for who, patterns in FILES.items() if is_one_of([name.partition("/")[0] for name in patterns], path))
+    return next(itertools.chain(whole, linked), "git")
 
 
 def is_one_of(patterns: Sequence[str], path: str) -> bool:
