@@ -19,6 +19,7 @@ import pytest
 
 from bridle.loop.effects import PrepareArgs
 from bridle.loop.performers import after_agent, branch
+from bridle.loop.performers import protect as protect_performer
 from bridle.loop.performers.after_agent import LeftByAgent
 from bridle.workspace import snapshot
 from tests.loop.fixtures.repositories import Repository, make_repository
@@ -132,3 +133,37 @@ def test_folders_of_refs_that_were_replaced_are_restored(tmp_path: Path, kind: s
     )
     assert left.fault is None
     assert state(here) == before
+
+
+def test_every_file_in_conflict_is_looked_at(tmp_path: Path) -> None:
+    here = make_repository(tmp_path / "r", {f"{number:02}.txt": "1\n" for number in range(30)})
+    script = """
+    set -- -c user.name=x -c user.email=x@x -c commit.gpgsign=false
+    for i in *.txt; do echo mine > $i; done; git "$@" commit -qam mine; git checkout -q HEAD~1 -b x
+    for i in *.txt; do echo theirs > $i; done; git "$@" commit -qam theirs; git checkout -q -
+    git "$@" merge -q x || true
+    """
+    left = attack(here, script)
+    assert len(left.conflicts) == 30
+    assert len(after_agent.unresolved(here.context, left.conflicts)) == 30
+
+
+def test_every_file_that_no_commit_contains_is_taken_away_from_the_checks(tmp_path: Path) -> None:
+    here = make_repository(tmp_path / "r", {"a.txt": "1\n"}, checks=("true",))
+    here.start()
+    for number in range(30):
+        here.git("init", "-q", f"nested/{number:02}")
+        here.write({f"nested/{number:02}/x": "x\n"})
+    here.write({"a.txt": "2\n"})
+    assert len(here.protect()["outside"]) >= 30
+
+
+def test_tests_beyond_the_limit_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    test = "def test_it():\n    assert True\n"
+    here = make_repository(tmp_path / "r", {f"test_{name}.py": test for name in "ab"}, checks=("true",))
+    here.start()
+    here.write({"test_0.py": test, "test_a.py": "", "test_b.py": ""})
+    monkeypatch.setattr(protect_performer, "TEST_FILES", 1)
+    reported = {report["path"]: report["what"] for report in here.protect()["reported"]}
+    assert "emptied" in reported["test_a.py"]
+    assert reported["."] == "1 more files with tests were changed, and not compared"

@@ -23,6 +23,8 @@ SPECIAL_FILE = "git stores no such file"
 UP_TO_DATE = "make does not run its recipe while it is up to date"
 # Files in a folder: enough to see what it is for.
 SHOWN_NAMES = 3
+# A program can have more, but not any number.
+ARGUMENTS = 1_000
 
 
 @asynccontextmanager
@@ -88,7 +90,8 @@ async def _left(context: RunContext, tree: CheckedTree, names: Sequence[str]) ->
     """
     start = baseline.find(context)
     paths = [name.rstrip("/") for name in names]
-    listed = await context.git.names("ls-tree", "-z", "--full-tree", tree.work, "--", *paths) if paths else []
+    words = (tree.work, "--", *paths) if len(paths) <= ARGUMENTS else ("-r", "-t", tree.work)
+    listed = await context.git.names("ls-tree", "-z", "--full-tree", *words) if paths else []
     entries = [line.partition("\t") for line in listed]
     committed = {path for facts, _, path in entries if facts.split()[1] != "commit"}  # else a nested repository
     committed -= {*(start.local if start is not None else ())}

@@ -112,7 +112,7 @@ async def _restore_git(
     if has_left:
         git_after = read_git(context, baseline)
     changes += [*await restore_changed_refs(context, baseline, git_after), *await _restore_snapshot(context, before)]
-    return LeftByAgent(None, tuple(changes), has_left, leftovers.conflicts[:SHOWN_FILES])
+    return LeftByAgent(None, tuple(changes), has_left, leftovers.conflicts)
 
 
 async def restore_changed_refs(context: RunContext, baseline: Baseline, now: GitMetadata) -> list[FileReport]:

@@ -95,7 +95,7 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
     known_files.hand_over(context, args.kind)
     return ProtectResult(
         tree=tree,
-        outside=(*_not_committed(context, changes), *left_out, *outside)[:SHOWN_NAMES],
+        outside=(*_not_committed(context, changes), *left_out, *outside),
         untracked=tuple(restored[:SHOWN_NAMES]),
         changed=bool(changes),
         undone=undone,
@@ -250,11 +250,15 @@ def _report_new_settings(context: RunContext, start: Baseline, changes: Sequence
 
 async def _tests(context: RunContext, changes: Sequence[Change]) -> list[FileReport]:
     """Report tests that were deleted, skipped, emptied or weakened in the changed files."""
-    chosen = [change for change in changes if may_hold_tests(change.path)][:TEST_FILES]
+    found = [change for change in changes if may_hold_tests(change.path)]
+    found.sort(key=lambda change: change.is_new)  # those can only hold tests that were moved
+    chosen = found[:TEST_FILES]
     texts = await texts_of(context, {blob for change in chosen for blob in (change.before, change.after)})
     before = {change.path: texts[change.before] for change in chosen if change.before in texts}
     after = {change.path: texts[change.after] for change in chosen if change.after in texts}
-    return find_weakened(before, after)
+    more = sum(not change.is_new for change in found[TEST_FILES:])
+    unread = [FileReport(".", f"{more} more files with tests were changed, and not compared")] if more else []
+    return [*find_weakened(before, after), *unread]
 
 
 async def _others(context: RunContext, changes: Sequence[Change]) -> list[FileReport]:

@@ -5,7 +5,7 @@ A part of the loop's process.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -20,6 +20,8 @@ from bridle.loop.process.workers import Workers
 
 # A formatting hook changes the files once; one that changes them each time would never end.
 COMMIT_ROUNDS = 3
+# The most files that a reason names.
+SHOWN_NAMES = 50
 CHANGED_NOTHING = "the agent changed nothing"
 
 
@@ -51,7 +53,7 @@ class Verdicts:
             return
         protected = await self._requests.protect(task, work)
         if work.conflicts:
-            named = ", ".join(work.conflicts)
+            named = _listed(work.conflicts)
             task.notes.append(f"You left conflict markers in {named}: write what these files must contain.")
             await self._not_done(task, f"the agent left merge conflicts in {named}", tree=protected.tree or "")
             return
@@ -80,7 +82,7 @@ class Verdicts:
         end = _describe_end(work)
         outside = checked.outside or (() if protected.changed else tuple(task.outside))
         if outside:
-            names = ", ".join(outside)
+            names = _listed(outside)
             task.notes.append(
                 f"Your checks pass, but only with {names}, which no commit would contain."
                 " Put it into files that git tracks, or into new ones that it does not ignore."
@@ -200,6 +202,11 @@ class Verdicts:
         else:
             return
         await self._requests.undo_work(task)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - SHOWN_NAMES
+    return ", ".join(names[:SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _kept(ref: str) -> str:

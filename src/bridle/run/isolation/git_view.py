@@ -11,6 +11,7 @@ import contextlib
 import os
 import shutil
 import stat
+import time
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -47,6 +48,9 @@ _DEPTH_LIMIT = 8
 # A clone has one or two, and git follows five of them.
 _ALTERNATES_LIMIT = 20
 _ALTERNATES_LIMIT_BYTES = 64 * 1024
+# Another git has the lock of an index for some milliseconds.
+_LOCK_TRIES = 20
+_LOCK_PAUSE_SECONDS = 0.05
 
 Identity = tuple[int, int, int]
 
@@ -102,13 +106,52 @@ def mounts(view: GitView, empty: Path) -> Iterator[tuple[str, Path, Path]]:
 
 
 def copy_back(view: GitView) -> None:
-    """Replace the files that the program has changed, unless another program has changed them too."""
-    for name in {*view.copied, *os.listdir(view.private)}:
-        before = view.copied.get(name, Copied(None, None))
-        source, target = view.private / name, view.folder / name
-        is_changed = _identity(source) != before.copy or source.is_dir()
-        if _is_replaced(name, is_linked=view.is_linked) and is_changed and _identity(target) == before.original:
-            _replace(source, target)
+    """Replace the files that the program has changed, unless another program has changed them too.
+
+    Raises DiskError after the last one, for the first that could not be replaced.
+    """
+    failures: list[tuple[str, OSError]] = []
+    for name in sorted({*view.copied, *os.listdir(view.private)}):
+        if _is_replaced(name, is_linked=view.is_linked):
+            try:
+                _copy_back(view, name)
+            except OSError as error:
+                failures.append((name, error))
+    if failures:
+        names = ", ".join(name for name, _ in failures)
+        raise DiskError(
+            f"cannot write {names} of {view.folder} as git left it in the sandbox: {failures[0][1].strerror}",
+            remedy="Check the free space, and the owner and permissions of that folder. The work itself is there.",
+            payload=failures[0][1].errno,
+        )
+
+
+def _copy_back(view: GitView, name: str) -> None:
+    before = view.copied.get(name, Copied(None, None))
+    source, target = view.private / name, view.folder / name
+    if _identity(source) == before.copy and not source.is_dir():
+        return
+    with _lock(target) as lock:
+        if lock is not None and _identity(target) == before.original:
+            _replace(source, target, lock)
+
+
+@contextlib.contextmanager
+def _lock(target: Path) -> Iterator[Path | None]:
+    """Take the lock by which git replaces a file; yield None if another program keeps it."""
+    lock = target.with_name(f"{target.name}.lock")
+    for _ in range(_LOCK_TRIES):
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            break
+        time.sleep(_LOCK_PAUSE_SECONDS)
+    else:
+        yield None
+        return
+    try:
+        yield lock
+    finally:
+        lock.unlink(missing_ok=True)
 
 
 def alternates(folder: Path) -> list[Path]:
@@ -134,14 +177,20 @@ def _is_replaced(name: str, *, is_linked: bool) -> bool:
     return is_ours or (is_linked and name in _REPLACED_IN_LINKED)
 
 
-def _replace(source: Path, target: Path) -> None:
-    temporary = target.with_name(f"{target.name}.bridle-{os.getpid()}")
+def _replace(source: Path, target: Path, lock: Path) -> None:
+    """Replace a file, or a folder, by a copy; a file is written into its lock, as git does."""
     if not os.path.lexists(source):
         _remove(target)
-    elif _copy(source, temporary):
-        if temporary.is_dir() or target.is_dir():
-            _remove(target)
-        os.replace(temporary, target)
+        return
+    copy = target.with_name(f"{target.name}.bridle-{os.getpid()}") if source.is_dir() else lock
+    try:
+        if _copy(source, copy):
+            if copy.is_dir() or target.is_dir():
+                _remove(target)
+            os.replace(copy, target)
+    finally:
+        if os.path.lexists(copy):
+            _remove(copy)
 
 
 def _copy(source: Path, target: Path, depth: int = 0) -> bool:

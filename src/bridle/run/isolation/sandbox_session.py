@@ -13,11 +13,12 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.errors import ProcessError
+from bridle.errors import DiskError, ProcessError
 from bridle.ground import disk
 from bridle.ground.children.spawn import Sandbox, SpawnFailure
 from bridle.run.isolation import bubblewrap, git_view, refusals, seatbelt
 from bridle.run.isolation.description import Isolation, describe
+from bridle.run.isolation.git_view import GitView
 from bridle.run.isolation.passed_variables import passed_variables
 from bridle.run.isolation.refusals import OnRefused
 from bridle.run.isolation.sandbox_rules import SEATBELT, ChosenSandbox
@@ -121,11 +122,25 @@ def open_sandbox(
                 options = bubblewrap.options(isolation, is_root=os.geteuid() == 0, cwd=cwd, views=views)
                 try:
                     yield Sandbox(program, tuple(options), status, without_keyrings())
-                finally:
-                    for view in views:
-                        git_view.copy_back(view)
+                except BaseException:
+                    with contextlib.suppress(DiskError):  # it must not hide why the program was ended
+                        _copy_back(views)
+                    raise
+                _copy_back(views)
     finally:
         os.close(status)
+
+
+def _copy_back(views: tuple[GitView, ...]) -> None:
+    """Copy back all views; raise the first error after the last one."""
+    errors = []
+    for view in views:
+        try:
+            git_view.copy_back(view)
+        except DiskError as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
 
 
 @contextlib.contextmanager
