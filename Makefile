@@ -6,7 +6,7 @@
 #   make docs    rewrite the generated pages     make lock    pin the newest versions
 #   make clean   remove what make made
 #
-# A part of the tests: make test ARGS="tests/wire -k lines"
+# A part of the tests: make test ARGS="tests/wire -k lines"; what they start in the sandbox: make test SANDBOX=bwrap
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := test
@@ -19,6 +19,9 @@ ARGS ?=
 WORKERS ?= 3
 BRIDLE_SIZES ?= test
 export BRIDLE_SIZES
+# The sandbox of the agents and checks that the tests start: bwrap or off.
+SANDBOX ?= off
+export BRIDLE_TEST_SANDBOX := $(SANDBOX)
 # pip: no notice about newer versions, no question, bytecode compiled at once.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1

@@ -14,6 +14,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from bridle.run.isolation import choose_sandbox
+from bridle.run.isolation.description import CACHES_FOLDER
+from bridle.run.isolation.sandbox_rules import OFF
+from tests.fixtures import sandbox
 from tests.sizes import SIZES, SOAK, VARIABLE, described
 
 TESTS = Path(__file__).parent
@@ -36,9 +40,7 @@ FOREIGN_PREFIXES = (
 )
 FOREIGN_NAMES = ("AGENT_SESSION_ID", "CLICOLOR", "COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR")
 
-# Fake agents and checks of the tests note in files beside the repository how they were started, and kill Bridle by its
-# process id. No sandbox lets them: tests run without one. In these files agents are real, and `auto` finds bubblewrap;
-# `loop/test_sandboxed_runs.py` turns it on for a fake agent, and the fixture `sandbox` for attacks.
+# Here agents are real, and `auto` finds the sandbox, also where it is off for the fake agents of other tests.
 WITH_SANDBOX = (
     "cli/commands/repository/test_demo.py",
     "real/test_claude.py",
@@ -75,23 +77,35 @@ def _clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
 
 @pytest.fixture(scope="module", autouse=True)
 def _sandbox(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Turn the sandbox off for fake agents, which reach files outside of the repository."""
+    """What the fixtures of a file start is in the sandbox of the run too."""
     with pytest.MonkeyPatch.context() as patch:
-        if request.path.relative_to(TESTS).as_posix() not in WITH_SANDBOX:
-            patch.setenv("BRIDLE_SANDBOX", "off")
+        _choose_sandbox(patch, request)
         yield
 
 
 @pytest.fixture(autouse=True)
-def _home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Each test starts in an empty home; what it sets in the environment or the interpreter ends with it."""
     before = dict(os.environ)
     with pytest.MonkeyPatch.context() as patch:
-        _move_home(patch, tmp_path_factory.mktemp("home"))
+        home = tmp_path_factory.mktemp("home")
+        _move_home(patch, home)
+        _choose_sandbox(patch, request)
         yield
+        # Made by the first sandbox of a repository.
+        if (home / ".bridle" / CACHES_FOLDER).exists():
+            request.node.user_properties.append(("sandboxed", True))
     os.environ.clear()
     os.environ.update(before)
     gc.enable()  # `run:iterate` disables it until its process ends; some tests call the command in theirs
+
+
+def _choose_sandbox(patch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    if request.path.relative_to(TESTS).as_posix() in WITH_SANDBOX:
+        patch.delenv(choose_sandbox.VARIABLE, raising=False)
+    else:
+        is_exempt = request.node.get_closest_marker(sandbox.MARKER) is not None
+        patch.setenv(choose_sandbox.VARIABLE, OFF if is_exempt else sandbox.MODE)
 
 
 def _move_home(patch: pytest.MonkeyPatch, home: Path) -> None:
@@ -152,6 +166,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("real") is not None:
             item.user_properties.append(("real", True))
+        exempt = item.get_closest_marker(sandbox.MARKER)
+        if exempt is not None:
+            item.user_properties.append((sandbox.MARKER, exempt.args[0]))
 
 
 def _has_size(item: pytest.Item) -> bool:
@@ -200,7 +217,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         write(f"{layer:<9} {tests[layer]:>5} tests {seconds[layer]:>8.1f} s")
     for line in _counts(terminalreporter):
         write(f"count     {line}")
+    for line in _sandbox_lines(terminalreporter):
+        write(f"sandbox   {line}")
     write(_real_line(terminalreporter))
+
+
+def _sandbox_lines(reporter: pytest.TerminalReporter) -> Iterator[str]:
+    """How many tests started something in a sandbox, and how many may not, by their reasons."""
+    ended = [dict(map(tuple, report.user_properties)) for report in _reports(reporter) if report.when == "teardown"]
+    started = sum("sandboxed" in properties for properties in ended)
+    yield f"{sandbox.MODE}: {started} tests started an agent or a check in it"
+    exempt = Counter(str(properties[sandbox.MARKER]) for properties in ended if sandbox.MARKER in properties)
+    if sandbox.MODE != OFF:
+        yield from (f"off for {count} that {reason}" for reason, count in sorted(exempt.items()))
 
 
 def _real_line(reporter: pytest.TerminalReporter) -> str:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 from tests import sizes
+from tests.fixtures import sandbox
 from tests.sizes import VARIABLE
 
 HERE = Path(__file__).parent
@@ -35,20 +36,21 @@ def test_that_only_lives_in_the_folder():
 
 
 def run_project(
-    folder: Path, *arguments: str, second: str = "pass", promised: int = 2, size: str = "test"
+    folder: Path, *arguments: str, second: str = "pass", promised: int = 2, **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a small project that reports as this one does."""
     tests = folder / "tests"
     for name in ("real", "wire"):
         (tests / name).mkdir(parents=True)
-    for name in ("conftest.py", "sizes.py"):
+    (tests / "fixtures").mkdir()
+    for name in ("conftest.py", "sizes.py", "fixtures/sandbox.py", "fixtures/bridle_program.py"):
         shutil.copy(HERE / name, tests / name)
     shutil.copy(HERE.parent / "pyproject.toml", folder)
     (tests / "real-count.txt").write_text(f"{promised}\n", encoding="utf-8")
     (tests / "real" / "test_parts.py").write_text(REAL_TESTS.format(second=second), encoding="utf-8")
     (tests / "wire" / "test_lines.py").write_text("def test_line():\n    pass\n", encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
-    environment = os.environ | {VARIABLE: size}
+    environment = os.environ | variables
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
     )
@@ -111,10 +113,40 @@ def test_a_soak_runs_what_has_a_size(tmp_path: Path, workers: tuple[str, ...]) -
     (tmp_path / "tests/loop").mkdir(parents=True)
     (tmp_path / "tests/loop/test_sized.py").write_text(SIZED_TESTS, encoding="utf-8")
     (tmp_path / "tests/loop/test_property.py").write_text(PROPERTY, encoding="utf-8")
-    done = run_project(tmp_path, *workers, size="soak")
+    done = run_project(tmp_path, *workers, **{VARIABLE: "soak"})
     assert done.returncode == 0, done.stdout
     assert "loop          2 tests" in done.stdout
     assert "not compared" in done.stdout
+
+
+SANDBOXED_TESTS = """
+import os, subprocess
+import pytest
+from tests.fixtures.bridle_program import BRIDLE
+
+def test_one(tmp_path):
+    assert os.environ["BRIDLE_SANDBOX"] == "{mode}"
+    (tmp_path / "claude").write_text("#!/bin/sh\\n")
+    (tmp_path / "claude").chmod(0o755)
+    variables = os.environ | {{"BRIDLE_CLAUDE": str(tmp_path / "claude")}}
+    subprocess.run([BRIDLE, "ask", "hello"], cwd=tmp_path, env=variables)
+
+@pytest.mark.without_sandbox("looks for a process")
+def test_two():
+    assert os.environ["BRIDLE_SANDBOX"] == "off"
+"""
+
+
+@pytest.mark.parametrize(("mode", "started"), [("bwrap", 1), ("off", 0)])
+def test_a_run_says_how_many_tests_used_the_sandbox_and_why_others_did_not(
+    tmp_path: Path, mode: str, started: int
+) -> None:
+    (tmp_path / "tests/loop").mkdir(parents=True)
+    (tmp_path / "tests/loop/test_sandbox.py").write_text(SANDBOXED_TESTS.format(mode=mode), encoding="utf-8")
+    done = run_project(tmp_path, "-n", "2", "--dist", "loadgroup", **{sandbox.VARIABLE: mode})
+    assert done.returncode == 0, done.stdout
+    assert f"sandbox   {mode}: {started} tests started an agent or a check in it\n" in done.stdout
+    assert ("sandbox   off for 1 that looks for a process\n" in done.stdout) == (mode == "bwrap")
 
 
 def test_a_test_has_an_empty_home_of_its_own() -> None:

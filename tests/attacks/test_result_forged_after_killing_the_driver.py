@@ -36,7 +36,7 @@ if number == 1:
         for pid in [pid for pid in above if pid > 1]:
             os.kill(pid, 19)
             stopped.append(pid)
-        kill_bridle()
+        os.kill(parent(above[-1]), 9)
         with store.write("attacker") as writer:
             writer.resolve(effect, Posted(OK, value={"ending": "done"}, started_at="", finished_at=""))
     except Exception as error:

@@ -31,7 +31,7 @@ from bridle.loop.run_inputs import read_inputs
 from bridle.loop.settings.model import Settings
 from bridle.loop.user_messages import UserMessageReader
 from tests.attacks.fixtures.agent_calls import git
-from tests.loop.fixtures.fake_agent import write_user_settings
+from tests.fixtures.sandbox import write_user_settings
 
 PLAN = Plan(title="P", text="# P", tasks=(Task(title="T", checks=("touch gained; false",)),))
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fixtures.bridle_program import BRIDLE
-from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
+from tests.loop.fixtures.fake_agent import Project, make_project
 from tests.loop.fixtures.loop_commands import assert_replays, receipt_of, run_plan, verdicts
 
 PLAN = "# One\n\n## One\nCheck: `sh test.sh`\n"
@@ -31,7 +30,7 @@ def test_a_check_that_needs_a_file_which_no_commit_contains_is_not_enough(tmp_pa
 
 
 def test_a_check_that_needs_nothing_in_the_repository_is_done_without_a_commit(tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
+    outside = tmp_path / "beside/outside"
     here = make_project(tmp_path, f"# One\n\n## One\nCheck: `test -f {outside}`\n", f"open({str(outside)!r}, 'w')")
     assert verdicts(run_plan(here, 0)) == {"One": "done"}
 
@@ -214,23 +213,17 @@ def test_the_work_of_the_only_task_stays_while_its_question_waits(tmp_path: Path
 
 
 KILLED = "open('tracked', 'w').write('good'); open('more.cfg', 'w').write('mine')"
-KILLED_IGNORES = "*.cfg\nstop\ndriver\n"
+KILLED_IGNORES = "*.cfg\nstop\n"
 
 
 def kill_in_check(here: Project) -> None:
-    """Run the plan with the driver's process number in a file, until a check kills the driver."""
-    driver = subprocess.Popen(
-        ["/bin/sh", "-c", 'echo $$ >driver; exec "$0" run PLAN.md --json', str(BRIDLE)],
-        cwd=here.folder,
-        env=here.environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    assert driver.wait(LIMIT_SECONDS) == -signal.SIGKILL
+    """Run the plan until a check kills the driver."""
+    here.kill_when_asked()
+    assert here.bridle("run", "PLAN.md", "--json").returncode == -signal.SIGKILL
 
 
 def test_files_that_were_moved_for_a_check_are_put_back_after_a_kill(tmp_path: Path) -> None:
-    dies = 'test -f more.cfg || test -f stop || { touch stop; kill -9 "$(cat driver)"; sleep 60; }'
+    dies = f"test -f more.cfg || test -f stop || {{ touch stop; : > {tmp_path}/beside/kill; sleep 60; }}"
     check = f"grep -q good tracked || exit 1\n{dies}\n"
     here = make_project(tmp_path, PLAN, KILLED, **{"test.sh": check, "tracked": "bad", ".gitignore": KILLED_IGNORES})
     kill_in_check(here)
@@ -258,8 +251,8 @@ def test_an_ignored_file_that_an_earlier_task_left_is_not_enough(tmp_path: Path,
 
 
 def test_an_ignored_file_that_was_put_back_after_a_kill_is_not_the_users(tmp_path: Path) -> None:
-    stop = tmp_path / "stop"
-    dies = f'test -f more.cfg || {{ touch {stop}; kill -9 "$(cat driver)"; sleep 60; }}'
+    stop = tmp_path / "beside/stop"
+    dies = f"test -f more.cfg || {{ touch {stop}; : > {tmp_path}/beside/kill; sleep 60; }}"
     check = f"grep -q good tracked || exit 1\ntest -f {stop} && exec test -f more.cfg\n{dies}\n"
     here = make_project(tmp_path, PLAN, KILLED, **{"test.sh": check, "tracked": "bad", ".gitignore": KILLED_IGNORES})
     kill_in_check(here)

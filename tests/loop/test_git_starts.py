@@ -23,10 +23,11 @@ PARALLEL_STARTS = 14
 
 def run(here: Project, log: Path, *arguments: str) -> list[list[str]]:
     """Run the plan with a git that logs its calls; return the subcommands between each agent and the next."""
-    program = here.agent_folder / "git"
+    program = here.folder.parent / "programs/git"  # not where an agent can write: Bridle would not use it
+    program.parent.mkdir()
     program.write_text(f"#!/bin/sh\necho \"$*\" >>'{log}'\nexec '{shutil.which('git')}' \"$@\"\n")
     program.chmod(0o755)
-    path = f"{here.agent_folder}:{os.environ['PATH']}"
+    path = f"{program.parent}:{os.environ['PATH']}"
     done = here.bridle("run", "PLAN.md", *arguments, PATH=path, GIT_LOG=str(log))
     assert done.returncode == 0, done.stderr
     parts: list[list[str]] = [[]]
@@ -46,7 +47,7 @@ def _subcommand(words: list[str]) -> str:
 
 def test_a_serial_iteration_looks_twice_and_starts_five_gits(tmp_path: Path) -> None:
     here = make_project(tmp_path, PLAN, AGENT)
-    *iterations, _ = run(here, tmp_path / "log")
+    *iterations, _ = run(here, here.agent_folder / "log")
     assert iterations == [["add", "write-tree", "diff-tree", "status", "update-ref"]] * (TASKS - 1)
     assert here.git("status", "--porcelain") == ""
     assert here.git("diff-index", "--name-only", "HEAD") == ""
@@ -59,7 +60,7 @@ def test_files_of_the_user_that_are_not_tracked_cost_no_other_look(tmp_path: Pat
     (here.folder / "mine").mkdir()
     for name in ("mine/a.txt", "mine/b.txt", "c.txt"):
         (here.folder / name).write_text(name)
-    *iterations, _ = run(here, tmp_path / "log")
+    *iterations, _ = run(here, here.agent_folder / "log")
     assert [len([word for word in words if word in WALKS]) for words in iterations] == [2] * (TASKS - 1)
     assert max(map(len, iterations)) <= 10
     assert here.git("status", "--porcelain").splitlines() == ["?? c.txt", "?? mine/"]
@@ -68,5 +69,5 @@ def test_files_of_the_user_that_are_not_tracked_cost_no_other_look(tmp_path: Pat
 
 def test_a_parallel_run_starts_about_as_many_gits(tmp_path: Path) -> None:
     here = make_project(tmp_path, PLAN, AGENT)
-    parts = run(here, tmp_path / "log", "--parallel", "2")
+    parts = run(here, here.agent_folder / "log", "--parallel", "2")
     assert sum(map(len, parts)) / TASKS <= PARALLEL_STARTS, parts

@@ -202,19 +202,19 @@ def has_run_longer(here: Project, seconds: float) -> bool:
 
 
 def test_the_time_of_a_check_counts_that_a_kill_interrupted(tmp_path: Path) -> None:
-    waits = f"test -e {tmp_path}/go || {{ touch {tmp_path}/begun; sleep 600; }}"
+    waits = f"test -e {tmp_path}/beside/go || {{ touch {tmp_path}/beside/begun; sleep 600; }}"
     here = make_project(tmp_path, f"# One\n\n## One\nCheck: `{waits}`\n", MAKES_FILE)
     times: list[float] = []
     for _ in range(2):  # the second driver is killed before it has a result
-        (tmp_path / "begun").unlink(missing_ok=True)
+        (tmp_path / "beside/begun").unlink(missing_ok=True)
         with in_background(here, *(["resume"] if times else ["run", "PLAN.md", "--no-hooks"])) as child:
-            wait_until((tmp_path / "begun").exists)
+            wait_until((tmp_path / "beside/begun").exists)
             before = times[-1] if times else 0.0
             wait_until(partial(has_run_longer, here, before + 1))
             os.killpg(child.pid, signal.SIGKILL)
         times.append(receipt_of(here.bridle("status", "--json"), 0)["seconds"])
     assert times[0] > 1
     assert times[1] > times[0] + 1
-    (tmp_path / "go").touch()
+    (tmp_path / "beside/go").touch()
     assert receipt_of(here.bridle("resume", "--json"), 0)["seconds"] > times[1]
     assert_replays(here)

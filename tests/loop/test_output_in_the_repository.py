@@ -91,8 +91,8 @@ def test_the_file_of_a_resumed_run_that_was_killed_is_in_no_commit_and_no_report
 def test_a_file_that_one_driver_wrote_to_is_not_the_work_of_an_agent_or_a_change_of_the_user(
     tmp_path: Path, ignores: str
 ) -> None:
-    plan = f"# One\n\n## One\nCheck: `test -f {tmp_path / 'outside'}`\n"
-    agent = f"if number == 2: open({str(tmp_path / 'outside')!r}, 'w')"
+    plan = f"# One\n\n## One\nCheck: `test -f {tmp_path / 'beside/outside'}`\n"
+    agent = f"if number == 2: open({str(tmp_path / 'beside/outside')!r}, 'w')"
     here = make_project(tmp_path, plan, agent, **{".gitignore": f"x\n{ignores}"})
     assert run_into(here, "run", "PLAN.md", "--max-iterations", "1", how="> run.txt 2>&1") == 3
     how = ">> run.txt 2>&1" if ignores else ">> more.txt 2>&1"

@@ -17,7 +17,8 @@ import pytest
 
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import pending_waits
-from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project, write_user_settings
+from tests.fixtures.sandbox import write_user_settings
+from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
 from tests.loop.fixtures.loop_commands import (
     assert_replays,
     current_wait,

@@ -18,6 +18,7 @@ from bridle.loop.plan.read_plan import read_plan
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.settings.model import Settings
 from tests.fixtures.bridle_program import BRIDLE
+from tests.fixtures.sandbox import pid_here
 from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, make_project
 from tests.loop.fixtures.loop_commands import (
     MAKES_FILE,
@@ -121,7 +122,7 @@ def test_uncommitted_changes_are_kept_where_the_user_allows_them(tmp_path: Path)
 def test_an_interrupted_run_leaves_no_process_and_resume_goes_on(tmp_path: Path, numbers: list[signal.Signals]) -> None:
     agent = """
     open("half", "w").close()
-    open(os.path.join(os.path.dirname(calls), "pid"), "w").write(str(os.getpid()))
+    open(os.path.join(os.path.dirname(calls), "pid"), "w").write(json.dumps(who()))
     if number == 1: time.sleep(600)
     open("one", "w").close()
     """
@@ -141,7 +142,7 @@ def test_an_interrupted_run_leaves_no_process_and_resume_goes_on(tmp_path: Path,
     said, _ = child.communicate(timeout=LIMIT_SECONDS)
     assert child.returncode == 130
     assert json.loads(said)["resume"].startswith("bridle resume ")
-    wait_until(lambda: all_dead([int(noted.read_text())]))
+    wait_until(lambda: all_dead([pid_here(*json.loads(noted.read_text()))]))
     document = receipt_of(here.bridle("resume", "--json"), 0)
     assert verdicts(document) == {"One": "done"}
     assert here.git("show", "--name-only", "--format=", "HEAD").split() == ["half", "one"]

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project, write_user_settings
+from tests.fixtures.sandbox import write_user_settings
+from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
 from tests.loop.fixtures.random_kills import ANY, OFTEN, SELDOM, JournalWatch, KilledRun
 from tests.sizes import SIZES
 

@@ -14,7 +14,8 @@ import pytest
 
 from bridle.cli.user_interface import notify
 from bridle.errors import UsageError
-from tests.loop.fixtures.fake_agent import make_project, write_user_settings
+from tests.fixtures.sandbox import write_user_settings
+from tests.loop.fixtures.fake_agent import make_project
 from tests.views.fixtures.sample_receipts import receipt, task
 
 # The library asks for a module that Python is about to drop.

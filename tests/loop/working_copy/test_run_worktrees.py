@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.bridle_program import BRIDLE
+from tests.fixtures.sandbox import pid_here
 from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, make_project
 from tests.loop.fixtures.loop_commands import (
     MAKES_FILE,
@@ -138,7 +139,7 @@ def test_a_worktree_that_was_deleted_manually_is_made_anew(tmp_path: Path, optio
     agent = """
     open("half", "a").write("x")
     open("check.sh", "w").write("true\\n")
-    open(os.path.join(os.path.dirname(calls), f"pid{number}"), "w").write(str(os.getpid()))
+    open(os.path.join(os.path.dirname(calls), f"pid{number}"), "w").write(json.dumps(who()))
     if number == 1: end(structured_output={**answer, "done": False})
     if number == 2: time.sleep(600)
     open("whole", "w").close()
@@ -159,7 +160,7 @@ def test_a_worktree_that_was_deleted_manually_is_made_anew(tmp_path: Path, optio
     wait_until(lambda: noted.exists() and noted.read_text())
     child.terminate()
     assert child.wait(LIMIT_SECONDS) == 130
-    wait_until(lambda: all_dead([int(noted.read_text())]))
+    wait_until(lambda: all_dead([pid_here(*json.loads(noted.read_text()))]))
     worktrees = sorted((here.folder / ".ralph/worktrees").glob("*/"))
     assert len(worktrees) == (1 if len(options) == 1 else 2)
     for folder in worktrees:
