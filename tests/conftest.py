@@ -224,7 +224,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def _sandbox_lines(reporter: pytest.TerminalReporter) -> Iterator[str]:
     """How many tests started something in a sandbox, and how many may not, by their reasons."""
-    ended = [dict(map(tuple, report.user_properties)) for report in _reports(reporter) if report.when == "teardown"]
+    reports = [report for report in _reports(reporter) if report.when == "teardown"]
+    ended: list[dict[str, object]] = [dict(report.user_properties) for report in reports]
     started = sum("sandboxed" in properties for properties in ended)
     yield f"{sandbox.MODE}: {started} tests started an agent or a check in it"
     exempt = Counter(str(properties[sandbox.MARKER]) for properties in ended if sandbox.MARKER in properties)

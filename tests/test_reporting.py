@@ -36,7 +36,7 @@ def test_that_only_lives_in_the_folder():
 
 
 def run_project(
-    folder: Path, *arguments: str, second: str = "pass", promised: int = 2, **variables: str
+    folder: Path, *arguments: str, second: str = "pass", promised: int = 2, variables: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run a small project that reports as this one does."""
     tests = folder / "tests"
@@ -50,7 +50,7 @@ def run_project(
     (tests / "real" / "test_parts.py").write_text(REAL_TESTS.format(second=second), encoding="utf-8")
     (tests / "wire" / "test_lines.py").write_text("def test_line():\n    pass\n", encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
-    environment = os.environ | variables
+    environment = os.environ | (variables or {})
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
     )
@@ -113,7 +113,7 @@ def test_a_soak_runs_what_has_a_size(tmp_path: Path, workers: tuple[str, ...]) -
     (tmp_path / "tests/loop").mkdir(parents=True)
     (tmp_path / "tests/loop/test_sized.py").write_text(SIZED_TESTS, encoding="utf-8")
     (tmp_path / "tests/loop/test_property.py").write_text(PROPERTY, encoding="utf-8")
-    done = run_project(tmp_path, *workers, **{VARIABLE: "soak"})
+    done = run_project(tmp_path, *workers, variables={VARIABLE: "soak"})
     assert done.returncode == 0, done.stdout
     assert "loop          2 tests" in done.stdout
     assert "not compared" in done.stdout
@@ -143,7 +143,7 @@ def test_a_run_says_how_many_tests_used_the_sandbox_and_why_others_did_not(
 ) -> None:
     (tmp_path / "tests/loop").mkdir(parents=True)
     (tmp_path / "tests/loop/test_sandbox.py").write_text(SANDBOXED_TESTS.format(mode=mode), encoding="utf-8")
-    done = run_project(tmp_path, "-n", "2", "--dist", "loadgroup", **{sandbox.VARIABLE: mode})
+    done = run_project(tmp_path, "-n", "2", "--dist", "loadgroup", variables={sandbox.VARIABLE: mode})
     assert done.returncode == 0, done.stdout
     assert f"sandbox   {mode}: {started} tests started an agent or a check in it\n" in done.stdout
     assert ("sandbox   off for 1 that looks for a process\n" in done.stdout) == (mode == "bwrap")
