@@ -12,7 +12,7 @@ TASKS = 4
 PLAN = "# Plan\n\nChecks: `true`\n\n" + "\n".join(f"## Task {n}\nMake it.\n" for n in range(1, TASKS + 1))
 AGENT = """
 import pathlib, subprocess
-with open(os.environ["GIT_LOG"], "a") as log:
+with open(calls + "-of-git", "a") as log:
     log.write("agent\\n")
 pathlib.Path(task + ".txt").write_text(task)
 """
@@ -21,14 +21,15 @@ WALKS = frozenset({"add", "status"})
 PARALLEL_STARTS = 14
 
 
-def run(here: Project, log: Path, *arguments: str) -> list[list[str]]:
+def run(here: Project, *arguments: str) -> list[list[str]]:
     """Run the plan with a git that logs its calls; return the subcommands between each agent and the next."""
+    log = here.agent_folder / "calls-of-git"
     program = here.folder.parent / "programs/git"  # not where an agent can write: Bridle would not use it
     program.parent.mkdir()
     program.write_text(f"#!/bin/sh\necho \"$*\" >>'{log}'\nexec '{shutil.which('git')}' \"$@\"\n")
     program.chmod(0o755)
     path = f"{program.parent}:{os.environ['PATH']}"
-    done = here.bridle("run", "PLAN.md", *arguments, PATH=path, GIT_LOG=str(log))
+    done = here.bridle("run", "PLAN.md", *arguments, PATH=path)
     assert done.returncode == 0, done.stderr
     parts: list[list[str]] = [[]]
     for line in log.read_text().splitlines():
@@ -47,7 +48,7 @@ def _subcommand(words: list[str]) -> str:
 
 def test_a_serial_iteration_looks_twice_and_starts_five_gits(tmp_path: Path) -> None:
     here = make_project(tmp_path, PLAN, AGENT)
-    *iterations, _ = run(here, here.agent_folder / "log")
+    *iterations, _ = run(here)
     assert iterations == [["add", "write-tree", "diff-tree", "status", "update-ref"]] * (TASKS - 1)
     assert here.git("status", "--porcelain") == ""
     assert here.git("diff-index", "--name-only", "HEAD") == ""
@@ -60,7 +61,7 @@ def test_files_of_the_user_that_are_not_tracked_cost_no_other_look(tmp_path: Pat
     (here.folder / "mine").mkdir()
     for name in ("mine/a.txt", "mine/b.txt", "c.txt"):
         (here.folder / name).write_text(name)
-    *iterations, _ = run(here, here.agent_folder / "log")
+    *iterations, _ = run(here)
     assert [len([word for word in words if word in WALKS]) for words in iterations] == [2] * (TASKS - 1)
     assert max(map(len, iterations)) <= 10
     assert here.git("status", "--porcelain").splitlines() == ["?? c.txt", "?? mine/"]
@@ -69,5 +70,5 @@ def test_files_of_the_user_that_are_not_tracked_cost_no_other_look(tmp_path: Pat
 
 def test_a_parallel_run_starts_about_as_many_gits(tmp_path: Path) -> None:
     here = make_project(tmp_path, PLAN, AGENT)
-    parts = run(here, here.agent_folder / "log", "--parallel", "2")
+    parts = run(here, "--parallel", "2")
     assert sum(map(len, parts)) / TASKS <= PARALLEL_STARTS, parts
