@@ -34,10 +34,12 @@ WINDOW = 40
 EARLY_END = 60
 DATE = "2026-01-01T00:00:00Z"
 SESSION = "11111111-1111-4111-8111-111111111111"
+# One of the short price list: the first one that is not there costs the import of a library, once in a run.
+MODEL = "claude-haiku-4-5"
 LAST_WORDS = "<promise>COMPLETE</promise>"
 ANSWER = {"summary": "DONE", "done": True, "question": "", "patterns": []}
 LINES: list[dict[str, Any]] = [
-    {"type": "system", "subtype": "init", "session_id": SESSION, "tools": [], "model": "none"},
+    {"type": "system", "subtype": "init", "session_id": SESSION, "tools": [], "model": MODEL},
     {
         "type": "assistant",
         "session_id": SESSION,
@@ -45,7 +47,7 @@ LINES: list[dict[str, Any]] = [
             "id": "msg_1",
             "type": "message",
             "role": "assistant",
-            "model": "none",
+            "model": MODEL,
             "content": [{"type": "text", "text": LAST_WORDS}],
             "stop_reason": "end_turn",
             "usage": {"input_tokens": 1, "output_tokens": 1},
@@ -59,7 +61,7 @@ LINES: list[dict[str, Any]] = [
         "num_turns": 1,
         "result": LAST_WORDS,
         "session_id": SESSION,
-        "total_cost_usd": 0,
+        "total_cost_usd": 0.01,
         "usage": {"input_tokens": 1, "output_tokens": 1},
         "structured_output": ANSWER,
         "permission_denials": [],

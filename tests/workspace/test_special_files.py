@@ -3,23 +3,59 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
-from bridle.workspace import special_files
+import pytest
+
+from bridle.ground import known_folders
+from bridle.workspace import git_links, special_files
 from tests.workspace.fixtures.repositories import make_repository
 
 
-def test_folders_of_objects_that_git_removes_meanwhile_are_passed_over(tmp_path: Path) -> None:
+def test_folders_of_objects_that_git_removes_meanwhile_are_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     repository = make_repository(tmp_path / "repository").folder
-    objects = repository / ".git/objects"
-    folders = [objects / "tmp_objdir-bulk-fsync-x" / f"{number:02x}" for number in range(64)]
-    for folder in folders:
-        folder.mkdir(parents=True)
-    os.mkfifo(folders[0].parent / "pipe")
-    found = special_files._special_files(str(objects), 0.0)
-    assert next(found) == str(folders[0].parent / "pipe")
-    shutil.rmtree(folders[0].parent)
-    assert list(found) == []
+    bulk = repository / ".git/objects/tmp_objdir-bulk-fsync-x"
+    for number in range(64):
+        (bulk / f"{number:02x}").mkdir(parents=True)
+    os.mkfifo(bulk / "pipe")
+    listed = os.scandir
+
+    def scandir(folder: str) -> Any:
+        entries = listed(folder)
+        if folder == str(bulk):
+            with entries:
+                found = list(entries)
+            shutil.rmtree(bulk)
+            return nullcontext(found)
+        return entries
+
+    monkeypatch.setattr("bridle.workspace.git_links.os.scandir", scandir)
+    assert special_files.find_in_git_folder(repository) == {}
+    assert not bulk.exists()
+
+
+@pytest.mark.parametrize("place", ["", "refs/heads", "objects/pack", "objects/12"])
+def test_what_appears_between_two_looks_is_found(tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_folders, "SETTLED_NANOSECONDS", -(10**12))  # all are kept
+    git = make_repository(tmp_path / "repository").folder / ".git"
+    folder = git / place
+    folder.mkdir(exist_ok=True)
+    (git / "device").symlink_to("/dev/zero")
+    first = special_files.find_in_git_folder(git.parent)
+    links = git_links.read(git)
+    assert [*first.values()] == [".git/device"]
+    before = folder.stat()
+    os.mkfifo(folder / "pipe")
+    (folder / "link").symlink_to("/etc")
+    os.utime(folder, ns=(before.st_atime_ns, before.st_mtime_ns))
+    added = special_files.find_in_git_folder(git.parent).keys() - first.keys()
+    assert added == {str(folder / "pipe")}
+    assert git_links.restore(git, links) == [str(folder / "link").removeprefix(f"{git}/")]
+    assert git_links.read(git) == links
 
 
 def test_a_named_pipe_is_removed_once_by_two_that_find_it(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from bridle.ground import files_below
+from bridle.ground.known_folders import KnownFolders
 
 Links = Mapping[str, str]
 """By the name in a git folder: what a link leads to."""
@@ -26,24 +27,45 @@ _EXACT = re.compile(
     r"(?:config|config\.worktree|objects|refs|reftable|info/exclude|info/sparse-checkout)"
 )
 _BRANCH = re.compile(r"refs/heads/(?!.*\.\.).+")
+# Folders of objects.
+_OBJECTS = re.compile(r"[0-9a-f]{2}|pack")
+
+# By the git folder.
+_known: dict[str, KnownFolders[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
 
 
 def read(place: Path) -> dict[str, str]:
     """Return the links in a git folder and all folders in it."""
     found: dict[str, str] = {}
-    pending = [str(place)]
+    start = len(str(place)) + 1
+    for path in irregular_files(str(place)):
+        name = path[start:]
+        with suppress(OSError):  # no link, or gone
+            target = os.readlink(path)
+            is_ours = _EXACT.fullmatch(name) or (_HEAD.fullmatch(name) and _BRANCH.fullmatch(target))
+            if not is_ours:
+                found[name] = target
+    return found
+
+
+def irregular_files(top: str, *, with_objects: bool = True) -> list[str]:
+    """Return the paths of what is neither a file nor a folder in a git folder and all folders in it.
+
+    Folders that have not changed since the last call are not listed again, see `known_folders`.
+    """
+    known = _known.setdefault(top, KnownFolders(_read_folder))
+    found: list[str] = []
+    pending = [top]  # no recursion: an agent can nest folders as deep as it likes
     while pending:
         folder = pending.pop()
-        for entry in _entries(folder):
-            if entry.is_symlink():
-                name = os.path.relpath(entry.path, place)
-                with suppress(OSError):  # gone
-                    target = os.readlink(entry.path)
-                    is_ours = _EXACT.fullmatch(name) or (_HEAD.fullmatch(name) and _BRANCH.fullmatch(target))
-                    if not is_ours:
-                        found[name] = target
-            elif entry.is_dir(follow_symlinks=False):
-                pending.append(entry.path)
+        try:
+            irregular, folders = known.content(folder)
+        except OSError:
+            continue
+        found += [f"{folder}/{name}" for name in irregular]
+        pending += [f"{folder}/{name}" for name in folders if with_objects or not _OBJECTS.fullmatch(name)]
+    if with_objects:
+        known.end()
     return found
 
 
@@ -71,15 +93,24 @@ def restore(place: Path, before: Links) -> list[str]:
     return sorted({*added, *lost})
 
 
+def _read_folder(folder: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of what is neither a file nor a folder, and of the folders."""
+    irregular: list[str] = []
+    folders: list[str] = []
+    for entry in _entries(folder):
+        if entry.is_dir(follow_symlinks=False):
+            folders.append(entry.name)
+        elif not entry.is_file(follow_symlinks=False):
+            irregular.append(entry.name)
+    return tuple(irregular), tuple(folders)
+
+
 def _entries(folder: str) -> list[os.DirEntry[str]]:
     """Return what is in a folder. One that cannot be listed, but entered, is made readable: it may hide links."""
-    for _ in range(2):
-        try:
-            with os.scandir(folder) as entries:
-                return list(entries)
-        except PermissionError:
-            with suppress(OSError):
-                os.chmod(folder, stat.S_IMODE(os.lstat(folder).st_mode) | stat.S_IRWXU)
-        except OSError:
-            break
-    return []
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except PermissionError:
+        os.chmod(folder, stat.S_IMODE(os.lstat(folder).st_mode) | stat.S_IRWXU)
+        with os.scandir(folder) as entries:
+            return list(entries)

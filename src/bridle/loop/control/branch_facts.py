@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -47,7 +46,7 @@ def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[str, str
     store, aside = FileStore(run, reuses_view=True), put_aside.find(run)
     place = read_place(store)
     repository = Path(place.repository)
-    if special_files.find_in_git_folder(repository, since=math.inf):
+    if special_files.find_in_git_folder(repository, with_objects=False):
         return receipt  # git would wait for them; the next driver removes them
     start = shlex.quote(place.came_from or place.base)
     own = _count_own_commits(receipt, repository, environment)

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from bridle.errors import DiskError, GitError
 from bridle.loop.effect_results import FileReport
 from bridle.loop.performers import branch
-from bridle.loop.protection import baseline as baseline_record
 from bridle.loop.protection import programs_outside, untracked_files
 from bridle.loop.protection.git_files import git_metadata, nested_repositories
 from bridle.loop.protection.git_files.git_metadata import Baseline, GitMetadata
@@ -163,9 +162,8 @@ def read_git(context: RunContext, baseline: Baseline) -> GitMetadata:
 
 def remove_special_files(context: RunContext) -> list[FileReport]:
     """Remove named pipes and devices that git would read, before git starts; report also those that blocked it."""
-    began = baseline_record.began(context) or 0.0
     context.git.removes_blocking = True
-    names = [*special_files.clear_git_folder(context.folder, since=began), *context.git.blocking]
+    names = [*special_files.clear_git_folder(context.folder), *context.git.blocking]
     context.git.blocking.clear()
     return [FileReport(name, "it was a named pipe or a device, which blocks git, and was removed") for name in names]
 

@@ -1,4 +1,7 @@
-"""One walk over a working copy, without git: nested repositories, and files that programs of the user run later."""
+"""One walk over a working copy, without git: nested repositories, and files that programs of the user run later.
+
+Folders that have not changed since the last walk are not listed again, see `known_folders`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from bridle.ground.known_folders import KnownFolders
 from bridle.loop.protection.recorded.startup_table import NOT_SEARCHED, existing, may_be_startup
 
 # Folders at the top that git does not enter.
@@ -22,28 +26,58 @@ class Walked(Struct, frozen=True):
     """The files of `startup_table`, relative to the top."""
 
 
+class _Folder(Struct, frozen=True):
+    """What is looked for in one folder."""
+
+    is_repository: bool
+    candidates: tuple[str, ...]
+    """Entries that may be startup files."""
+    folders: tuple[str, ...]
+
+
+# By the working copy.
+_known: dict[str, KnownFolders[_Folder]] = {}
+
+
 def walk(top: Path) -> Walked:
     """Look at every folder once. What cannot be read is left out: git cannot enter it either."""
-    skipped = {f"{top}/{name}" for name in _OWN_FOLDERS}
+    start = str(top)
+    known = _known.setdefault(start, KnownFolders(_read))
+    skipped = {f"{start}/{name}" for name in _OWN_FOLDERS}
     repositories: list[Path] = []
     candidates: list[tuple[str, str]] = []
-    pending = [(str(top), True)]
+    pending = [(start, True)]
     while pending:
         folder, is_searched = pending.pop()
         try:
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    name = entry.name
-                    if name == ".git":
-                        if folder != str(top):
-                            repositories.append(Path(folder))
-                        continue
-                    if is_searched and may_be_startup(name):
-                        candidates.append((folder, name))
-                    if entry.is_dir(follow_symlinks=False) and entry.path not in skipped:
-                        pending.append((entry.path, is_searched and name not in NOT_SEARCHED))
+            found = known.content(folder)
         except OSError:
             continue
-    start = len(str(top)) + 1
-    found = [file for folder, name in sorted(candidates) for file in existing(str(top), folder[start:], name)]
-    return Walked(tuple(repositories), tuple(dict.fromkeys(found)))
+        if found.is_repository and folder != start:
+            repositories.append(Path(folder))
+        if is_searched:
+            candidates += [(folder, name) for name in found.candidates]
+        for name in found.folders:
+            path = f"{folder}/{name}"
+            if path not in skipped:
+                pending.append((path, is_searched and name not in NOT_SEARCHED))
+    known.end()
+    files = [file for folder, name in sorted(candidates) for file in existing(start, folder[len(start) + 1 :], name)]
+    return Walked(tuple(repositories), tuple(dict.fromkeys(files)))
+
+
+def _read(folder: str) -> _Folder:
+    is_repository = False
+    candidates: list[str] = []
+    folders: list[str] = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            name = entry.name
+            if name == ".git":
+                is_repository = True
+                continue
+            if may_be_startup(name):
+                candidates.append(name)
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(name)
+    return _Folder(is_repository, tuple(candidates), tuple(folders))
