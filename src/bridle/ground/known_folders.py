@@ -36,7 +36,7 @@ class KnownFolders(Generic[T]):
         """
         now, facts = time.time_ns(), os.stat(folder)
         stamp = (facts.st_dev, facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns)
-        known = self._known.get(folder)
+        known = self._seen.get(folder) or self._known.get(folder)
         if known is None or known[0] != stamp:
             known = stamp, self._read(folder)
         if now - facts.st_ctime_ns > SETTLED_NANOSECONDS and len(self._seen) < LIMIT_FOLDERS:

@@ -75,14 +75,22 @@ def recent_sizes(data: bytes | bytearray, seconds: Iterable[int]) -> Iterator[in
     Git compares whole seconds. A file that is changed again within the second of its recorded ctime, with the same size
     and its old mtime, looks unchanged to it.
     """
-    for second in seconds:
-        wanted = struct.pack(">I", second & 0xFFFFFFFF)
-        at = data.find(wanted, _HEADER_BYTES)
-        while at >= 0:
+    for wanted in _patterns(struct.pack(">I", second & 0xFFFFFFFF) for second in seconds):
+        found = wanted.search(data, _HEADER_BYTES)
+        while found is not None:
+            at = found.start()
             # Entries are padded to 8 bytes.
             if at % 8 == _HEADER_BYTES % 8 and bytes(data[at + _MODE : at + _MODE + 4]) in _HASHED_MODES:
                 yield at + _SIZE
-            at = data.find(wanted, at + 1)
+            found = wanted.search(data, at + 1)  # matches may overlap, and only one of them is in the place of a time
+
+
+def _patterns(times: Iterable[bytes]) -> Iterator[re.Pattern[bytes]]:
+    """Yield patterns of all these times: most differ in the last byte only, so one search finds them all."""
+    by_start: dict[bytes, bytes] = {}
+    for time in times:
+        by_start[time[:-1]] = by_start.get(time[:-1], b"") + b"\\x%02x" % time[-1]
+    return (re.compile(re.escape(start) + b"[" + ends + b"]") for start, ends in by_start.items())
 
 
 def entries(data: bytes, id_length: int) -> Iterator[Entry]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,12 @@ def test_a_file_that_becomes_a_folder_is_entered(top: Path) -> None:
 def test_folders_without_changes_are_not_listed_again(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed = []
     scandir = os.scandir
-    monkeypatch.setattr(walk_files.os, "scandir", lambda folder: listed.append(folder) or scandir(folder))
+
+    def note(folder: str) -> Any:
+        listed.append(folder)
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", note)
     walk(top)
     assert listed == []
     (top / "a/b/new").touch()

@@ -6,11 +6,12 @@ Those from before the run, and those that the user adds while no driver runs, be
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from bridle.loop.checks import recorded_names
 from bridle.loop.protection.newly_ignored import is_made_by_tool
+from bridle.loop.protection.recorded.walk_files import Folder, list_folder
 from bridle.loop.working_copy.run_context import RunContext
 
 KIND = "folders"
@@ -43,26 +44,39 @@ def _find(top: Path, ignored: Collection[str]) -> list[str]:
     waiting = [""]
     while waiting:
         folder = waiting.pop()
-        entries = _entries(top, folder)
-        if folder and any(entry.name == ".git" for entry in entries):
-            _add_with_parents(stored, folder)  # a nested repository
+        try:
+            entries = list_folder(top, f"{top}/{folder}".rstrip("/"))
+        except OSError:
+            continue  # gone, or not readable
+        if folder and entries.is_repository:
+            _add_with_parents(stored, folder)
             continue
-        for entry in entries:
-            is_file = entry.is_file(follow_symlinks=False) or entry.is_symlink()
-            if is_file and folder in stored:
-                continue  # most files of a large tree
-            name = f"{folder}{entry.name}"
-            if is_made_by_tool(name) or name == ".git":
-                continue
-            if is_file:
-                if name not in ignored:
-                    _add_with_parents(stored, folder)
-            elif not entry.is_dir(follow_symlinks=False):
-                special.append(name)
-            elif f"{name}/" not in ignored:
+        if folder not in stored and _has_stored_file(top, folder, entries, ignored):
+            _add_with_parents(stored, folder)
+        special += [name for one in entries.special if not is_made_by_tool(name := f"{folder}{one}")]
+        for one in entries.folders:
+            name = f"{folder}{one}"
+            if not is_made_by_tool(name) and f"{name}/" not in ignored:
                 seen.append(f"{name}/")
                 waiting.append(f"{name}/")
     return [*(folder for folder in seen if folder not in stored), *special]
+
+
+def _has_stored_file(top: Path, folder: str, entries: Folder, ignored: Collection[str]) -> bool:
+    """Return whether git stores a file of a folder."""
+
+    def has_one(names: Iterable[str]) -> bool:
+        return any(name not in ignored and not is_made_by_tool(name) for name in (f"{folder}{one}" for one in names))
+
+    return has_one(entries.files) or (entries.has_more_files and has_one(_files(top / folder)))
+
+
+def _files(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in entries if entry.is_file(follow_symlinks=False) or entry.is_symlink()]
+    except OSError:
+        return []
 
 
 def _add_with_parents(stored: set[str], folder: str) -> None:
@@ -74,11 +88,3 @@ def _add_with_parents(stored: set[str], folder: str) -> None:
 def _parent(name: str) -> str:
     above = os.path.dirname(name.rstrip("/"))
     return f"{above}/" if above else ""
-
-
-def _entries(top: Path, folder: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(top / folder) as entries:
-            return list(entries)
-    except OSError:
-        return []  # gone, or not readable

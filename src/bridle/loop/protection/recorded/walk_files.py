@@ -26,17 +26,33 @@ class Walked(Struct, frozen=True):
     """The files of `startup_table`, relative to the top."""
 
 
-class _Folder(Struct, frozen=True):
-    """What is looked for in one folder."""
+class Folder(Struct, frozen=True):
+    """The entries of one folder."""
 
     is_repository: bool
+    """Whether it has an entry `.git`, which is in none of the lists."""
     candidates: tuple[str, ...]
     """Entries that may be startup files."""
     folders: tuple[str, ...]
+    special: tuple[str, ...]
+    """What is neither a folder nor a file nor a link."""
+    files: tuple[str, ...]
+    """Some of the files and links: all of them would take much memory."""
+    has_more_files: bool
 
 
+# How many names of files are kept of each folder.
+_KEPT_FILES = 20
 # By the working copy.
-_known: dict[str, KnownFolders[_Folder]] = {}
+_known: dict[str, KnownFolders[Folder]] = {}
+
+
+def list_folder(top: Path, folder: str) -> Folder:
+    """Return the entries of a folder of a working copy: as at the last walk, if it has not changed since.
+
+    OSError where it cannot be read.
+    """
+    return _known.setdefault(str(top), KnownFolders(_read)).content(folder)
 
 
 def walk(top: Path) -> Walked:
@@ -66,10 +82,12 @@ def walk(top: Path) -> Walked:
     return Walked(tuple(repositories), tuple(dict.fromkeys(files)))
 
 
-def _read(folder: str) -> _Folder:
+def _read(folder: str) -> Folder:
     is_repository = False
     candidates: list[str] = []
     folders: list[str] = []
+    special: list[str] = []
+    files: list[str] = []
     with os.scandir(folder) as entries:
         for entry in entries:
             name = entry.name
@@ -78,6 +96,12 @@ def _read(folder: str) -> _Folder:
                 continue
             if may_be_startup(name):
                 candidates.append(name)
-            if entry.is_dir(follow_symlinks=False):
+            if entry.is_file(follow_symlinks=False) or entry.is_symlink():
+                files.append(name)
+            elif entry.is_dir(follow_symlinks=False):
                 folders.append(name)
-    return _Folder(is_repository, tuple(candidates), tuple(folders))
+            else:
+                special.append(name)
+    kept = tuple(files[:_KEPT_FILES])
+    lists = tuple(candidates), tuple(folders), tuple(special)
+    return Folder(is_repository, *lists, files=kept, has_more_files=len(kept) < len(files))
