@@ -42,7 +42,9 @@ def without_repository_variables(environment: Mapping[str, str]) -> dict[str, st
 
 def repository_top(folder: Path) -> Path | None:
     """Return the top of the working copy that a folder is in; None outside of a repository."""
-    return next((above for above in (folder, *folder.parents) if os.path.exists(above / ".git")), None)
+    if os.path.exists(f"{folder}/.git"):
+        return folder
+    return next((above for above in folder.parents if os.path.exists(f"{above}/.git")), None)
 
 
 def folders_up_to_top(folder: Path) -> list[Path]:

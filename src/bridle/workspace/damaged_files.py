@@ -18,6 +18,7 @@ from msgspec import Struct, field
 from bridle.errors import UsageError
 from bridle.ground import files_below
 from bridle.ground.git_folder import find_common_folder, git_folder
+from bridle.ground.known_folders import KnownFolders
 from bridle.workspace import git_links
 
 HEAD = "HEAD"
@@ -58,6 +59,7 @@ class _Readable(Struct):
 
 # By the common git folder.
 _readable: dict[Path, _Readable] = {}
+_folders: dict[str, KnownFolders[tuple[list[str], list[str]]]] = {}
 
 
 def remember(folder: Path) -> None:
@@ -67,7 +69,7 @@ def remember(folder: Path) -> None:
         return
     known = _readable.setdefault(place, _Readable())
     for name in _names(place):
-        state = _state(place / name)
+        state = _state(f"{place}/{name}")
         if state is None or (name in known.files and known.files[name].state == state):
             continue
         data = _read(place, name)
@@ -85,7 +87,7 @@ def restore(folder: Path) -> list[str]:
     files, damaged = _readable[place].files, _readable[place].damaged
     restored = []
     for name in sorted({*_names(place), *_needed(files)}):
-        known, state = files.get(name), _state(place / name)
+        known, state = files.get(name), _state(f"{place}/{name}")
         if state is not None and state in (known.state if known is not None else None, damaged.get(name)):
             continue
         data = _read(place, name)
@@ -135,10 +137,39 @@ def _names(place: Path) -> Iterator[str]:
     """Yield the files that are looked at: those that exist."""
     folders = ["", *(f"{_WORKTREES}/{name}/" for name in files_below.listed(place, _WORKTREES))]
     for name in (PACKED_REFS, "refs/stash", *(f"{folder}{file}" for folder in folders for file in (HEAD, INDEX))):
-        if os.path.lexists(place / name):
+        if os.path.lexists(f"{place}/{name}"):
             yield name
-    for top in _REFS:
-        yield from (name for name in files_below.walk(place, top) if not name.endswith(".lock"))
+    yield from _loose_refs(str(place))
+
+
+def _loose_refs(place: str) -> list[str]:
+    """Return the files below the folders of refs; none that is reached by a link."""
+    known = _folders.setdefault(place, KnownFolders(_read_folder))
+    found: list[str] = []
+    pending = [top for top in _REFS if not os.path.islink(f"{place}/refs") and not os.path.islink(f"{place}/{top}")]
+    while pending:
+        folder = pending.pop()
+        try:
+            files, folders = known.content(f"{place}/{folder}")
+        except OSError:
+            continue
+        found += [f"{folder}/{name}" for name in files if not name.endswith(".lock")]
+        pending += [f"{folder}/{name}" for name in folders]
+    known.end()
+    return found
+
+
+def _read_folder(folder: str) -> tuple[list[str], list[str]]:
+    """Return the names of the files and of the folders; a link to a folder is neither."""
+    files: list[str] = []
+    folders: list[str] = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.name)
+            elif not entry.is_dir():
+                files.append(entry.name)
+    return files, folders
 
 
 def _needed(files: dict[str, _Content]) -> Iterator[str]:
@@ -168,7 +199,7 @@ def _read(place: Path, name: str) -> bytes | None:
     return files_below.read(*git_links.real_place(place, name), limit)
 
 
-def _state(path: Path) -> tuple[int, int, int, int] | None:
+def _state(path: str) -> tuple[int, int, int, int] | None:
     try:
         state = os.lstat(path)
     except OSError:

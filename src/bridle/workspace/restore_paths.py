@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -46,10 +47,16 @@ async def restore_paths(git: Git, tree: str, paths: Collection[str], *, as_commi
 
 def is_file(folder: Path, name: str) -> bool:
     """Return whether a file or link is there, and not behind a link."""
-    if any((folder / above).is_symlink() for above in folders_above(name)):
+    try:
+        mode = os.lstat(f"{folder}/{name}").st_mode
+    except (OSError, ValueError):
         return False
-    place = folder / name
-    return place.is_symlink() or (os.path.lexists(place) and not place.is_dir())
+    return not stat.S_ISDIR(mode) and not is_behind_link(folder, name)
+
+
+def is_behind_link(folder: Path, name: str) -> bool:
+    """Return whether a folder on the way to a file is a link."""
+    return any(os.path.islink(f"{folder}/{above}") for above in folders_above(name))
 
 
 async def _write(git: Git, entries: Mapping[str, str], *, as_committed: bool) -> list[str]:

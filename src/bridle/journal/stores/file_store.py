@@ -42,7 +42,7 @@ LOCK_WAIT_SECONDS = 10.0
 
 # The format's cache lists every effect, so its cost grows with the run. It is updated at the start of a run and written
 # again at its end; in between other implementations detect that it is outdated.
-SNAPSHOT_LIMIT_ENTRIES = 100
+SNAPSHOT_LIMIT_ENTRIES = 20
 
 
 class FileStore(FileReader):

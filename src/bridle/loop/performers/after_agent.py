@@ -43,21 +43,32 @@ class LeftByAgent(Struct, frozen=True):
     """Why git cannot be used any more."""
 
 
-class BeforeAgent(Struct, frozen=True):
-    """The state of git in a working copy before an agent runs in it."""
+class FilesBefore(Struct, frozen=True):
+    """What is below a working copy before an agent or a check runs in it."""
 
-    git_state: GitState
     nested: Repositories
     """The repositories below it."""
-    startup: tuple[str, ...] = ()
+    startup: tuple[str, ...]
     """Files that programs of the user run later; see `startup_files`."""
 
 
+class BeforeAgent(Struct, frozen=True):
+    """A working copy before an agent runs in it."""
+
+    git_state: GitState
+    files: FilesBefore
+
+
 def read_before(context: RunContext, baseline: Baseline) -> BeforeAgent:
-    """Read the state of git, and find the files that programs of the user run later, without starting git."""
+    """Read the state of git, and what is below a working copy, without starting git."""
+    return BeforeAgent(git_leftovers.read_state(context.folder), files_before(context, baseline))
+
+
+def files_before(context: RunContext, baseline: Baseline) -> FilesBefore:
+    """Find nested repositories, and the files that programs of the user run later, without starting git."""
     walked = walk(context.folder)
     nested = nested_repositories.read(context.folder, baseline.metadata.folder, walked.repositories)
-    return BeforeAgent(git_leftovers.read_state(context.folder), nested, walked.startup)
+    return FilesBefore(nested, walked.startup)
 
 
 async def restore(context: RunContext, before: Snapshot, baseline: Baseline, state_before: BeforeAgent) -> LeftByAgent:
@@ -98,7 +109,7 @@ async def _restore_git(
     git_after = read_git(context, baseline)
     if baseline.metadata.folder is not None and not baseline.metadata.folder.is_dir():
         raise _git_deleted(context)  # its settings alone would make no repository
-    restored, startup = await restore_control_files(context, baseline, git_after, state_before)
+    restored, startup = await restore_control_files(context, baseline, git_after, state_before.files)
     startup_files.note_found(context, before.name, startup)
     for name in await stale_git_locks.clear(context.folder):
         context.say(f"removed .git/{name}, which a git process of the agent had left")
@@ -139,7 +150,7 @@ def _git_deleted(context: RunContext) -> GitError:
 
 
 async def restore_control_files(
-    context: RunContext, baseline: Baseline, now: GitMetadata, before: BeforeAgent, *, is_last: bool = True
+    context: RunContext, baseline: Baseline, now: GitMetadata, before: FilesBefore, *, is_last: bool = True
 ) -> tuple[list[FileReport], tuple[str, ...]]:
     """Restore what git obeys before anything else: the next git would run what an agent or a check wrote.
 

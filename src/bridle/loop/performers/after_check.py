@@ -24,7 +24,7 @@ async def unchanged_by_checks(context: RunContext, *, is_known: bool = False) ->
     """Fix everything in a working copy while checks run in it. `is_known`: the files are as at the last look."""
     with after_agent.agent_at_work(context) as baseline:
         async with fixed_tree(context, is_known=is_known) as tree:
-            before = after_agent.read_before(context, baseline)
+            before = after_agent.files_before(context, baseline)
             startup = StartupFiles(context, before.startup)
             yield tree
             # Files that worktrees share are restored by the last agent or check that works: another one may have

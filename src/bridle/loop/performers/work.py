@@ -61,7 +61,7 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader,
         start = baseline.find(context)
         if start is not None:
             check_programs.record(context, start.protected, before.name)
-        startup_files.record(context, before.name, state_before.startup)
+        startup_files.record(context, before.name, state_before.files.startup)
         await programs_outside.record(context, before.name)
         received = messages.since(args.after)
         prompt = _prompt(context.plan.task(args.task), args, context, (*args.hints, *received.hints))

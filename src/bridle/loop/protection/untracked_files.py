@@ -85,8 +85,9 @@ async def find_lost(context: RunContext, start: Baseline, before: str, may_edit:
     last = await snapshot.find(context.git, f"{before}-after")
     if first is None or last is None or first.tree == last.tree:
         return None
-    own = {name for name in users if not any(matches(pattern, name) for pattern in may_edit)}
+    own = frozenset(users)
     changes = [change for change in await changes_since(context, first.tree, last.tree, leave=()) if change.path in own]
+    changes = [change for change in changes if not any(matches(pattern, change.path) for pattern in may_edit)]
     grown = await find_grown(context, changes)
     changes = [change for change in changes if change.path not in grown]
     repositories = [change for change in changes if change.is_repository]

@@ -19,7 +19,7 @@ from bridle.loop.protection.repairs import MAY_EDIT, Repair
 from bridle.loop.protection.shell_commands import join
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace.restore_paths import folders_above, is_file
+from bridle.workspace.restore_paths import folders_above, is_behind_link, is_file
 
 FOLDER = "bridle-programs"
 # Programs that start others: one of that name in a folder of packages would decide every check.
@@ -124,10 +124,10 @@ def _forbidden(context: RunContext, protected: Protected) -> Iterator[str]:
     for folder in dict.fromkeys((*on_path, *of_node)):
         for word in dict.fromkeys((*words, *_STARTERS)):
             path = f"{folder}/{word}"
-            is_free = "/" not in word and not os.path.lexists(context.folder / path)
-            if not is_free or _is_behind_link(context.folder, path):
+            is_free = "/" not in word and not os.path.lexists(f"{context.folder}/{path}")
+            if not is_free or is_behind_link(context.folder, path):
                 continue
-            above = (context.folder / place / _NODE / word for place in of_node.get(folder, ()))
+            above = (f"{context.folder}/{join(place, _NODE)}/{word}" for place in of_node.get(folder, ()))
             is_searched = folder in on_path or word in _STARTERS
             if (is_searched and shutil.which(word, path=outside)) or any(map(os.path.lexists, above)):
                 yield path
@@ -142,21 +142,18 @@ def _on_path(context: RunContext) -> Iterator[str]:
 
 
 def _inside(context: RunContext, part: str) -> str | None:
-    path = os.path.normpath(os.path.join(context.folder, part))
-    return os.path.relpath(path, context.folder) if Path(path).is_relative_to(context.folder) else None
+    top = str(context.folder)
+    path = os.path.normpath(os.path.join(top, part))
+    return os.path.relpath(path, top) if f"{path}/".startswith(f"{top}/") else None
 
 
 def _links(top: Path, path: str) -> Iterable[str]:
     """Yield a path and what it leads to, as far as that exists inside a folder and not behind a link to a folder."""
     for _ in range(_LINKS):
-        place = top / path
         if path.startswith("../") or not is_file(top, path):
             return
         yield path
-        if not place.is_symlink():
+        place = f"{top}/{path}"
+        if not os.path.islink(place):
             return
-        path = os.path.relpath(os.path.join(place.parent, os.readlink(place)), top)
-
-
-def _is_behind_link(top: Path, path: str) -> bool:
-    return any((top / folder).is_symlink() for folder in folders_above(path))
+        path = os.path.relpath(os.path.join(os.path.dirname(place), os.readlink(place)), top)
