@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 from bridle.workspace import git_leftovers
@@ -48,3 +49,20 @@ def test_packed_refs_that_git_cannot_read_are_restored(tmp_path: Path) -> None:
     git(repo.folder, "pack-refs", "--all")
     assert not asyncio.run(git_leftovers.undo(repo, before)).replaced
     assert "refs/tags/new" in path.read_text()
+
+
+def test_an_index_of_the_same_size_that_was_written_at_once_is_another(tmp_path: Path) -> None:
+    """The state before and after are compared by the content; only the same version of the file is not read again."""
+    repository = make_repository(tmp_path / "repository")
+    index = repository.folder / ".git/index"
+    before = git_leftovers.read_state(repository.folder)
+    assert git_leftovers.read_state(repository.folder).index is before.index
+    data = bytearray(index.read_bytes())
+    data[-1] ^= 1
+    facts = index.stat()
+    with index.open("r+b") as file:
+        file.write(data)
+    os.utime(index, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    assert git_leftovers.read_state(repository.folder).index == bytes(data)
+    index.unlink()
+    assert git_leftovers.read_state(repository.folder).index is None

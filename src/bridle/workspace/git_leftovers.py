@@ -16,8 +16,9 @@ from msgspec import Struct
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk
 from bridle.ground.git_folder import git_folder
-from bridle.workspace import damaged_files
+from bridle.workspace import damaged_files, index_file
 from bridle.workspace.git import Git
+from bridle.workspace.index_file import Identity
 
 # The files by which git notes an operation that is not finished.
 UNFINISHED_OPERATIONS = {
@@ -39,6 +40,10 @@ _INDEX_LIMIT_BYTES = 512 * 1024 * 1024
 # Conflict markers are searched in files up to this size; larger ones are not text.
 _TEXT_LIMIT_BYTES = 16 * 1024 * 1024
 _CONFLICT = re.compile(rb"^<<<<<<< .*?^>>>>>>> ", re.MULTILINE | re.DOTALL)
+
+
+# By path: the last content that was read, and its version.
+_indexes: dict[Path, tuple[Identity, bytes]] = {}
 
 
 class GitState(Struct, frozen=True):
@@ -120,7 +125,20 @@ def read_state(folder: Path) -> GitState:
         return GitState(pointer, None, None, frozenset())
     names = frozenset(name for name in (*UNFINISHED_OPERATIONS, *_THEIR_FILES) if os.path.lexists(f"{own}/{name}"))
     head = _content(Path(own, "HEAD"), _LINE_LIMIT_BYTES)
-    return GitState(pointer, head, _content(Path(own, "index"), _INDEX_LIMIT_BYTES), names)
+    return GitState(pointer, head, _index_content(Path(own, "index")), names)
+
+
+def _index_content(path: Path) -> bytes | None:
+    """Return the content of an index; that of the last call, if it is the same version: a large one has megabytes."""
+    identity, known = index_file.identify(path), _indexes.get(path)
+    if identity is not None and known is not None and known[0] == identity:
+        return known[1]
+    data = _content(path, _INDEX_LIMIT_BYTES)
+    if identity is not None and data is not None and index_file.identify(path) == identity:
+        _indexes[path] = identity, data
+    else:
+        _indexes.pop(path, None)
+    return data
 
 
 async def undo(git: Git, before: GitState) -> Leftovers:

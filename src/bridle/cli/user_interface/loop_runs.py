@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
@@ -200,6 +201,7 @@ async def drive_to_receipt(
             )
 
     before = store.position().seq
+    gc.freeze()  # modules live as long as the driver: no collection of garbage need look at them
     try:
         end = await until_signalled(drive())
     except Error as error:  # a run that was driven has its receipt, whatever ended it
