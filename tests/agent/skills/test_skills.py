@@ -233,6 +233,39 @@ def test_the_library_and_its_sets_are_skills_too(home: Home) -> None:
     assert skills.warnings == ()
 
 
+def test_a_skillset_preloads_some_skills_and_advertises_others(home: Home) -> None:
+    home.put("project/.claude/library/git/SKILL.md", "---\ndescription: commits\n---\nCommit often.\n")
+    home.put("project/.claude/library/patterns/adapter/SKILL.md", "An adapter.\n")
+    home.put("project/.claude/library/meta/SKILL.md", "---\ndescription: the system\n---\nAbout it.\n")
+    sets = {
+        "dev": {"preload": ["git", "patterns/adapter"], "advertise": [{"skill": "jj", "description": "for stacks"}]},
+        "meta": {"preload": ["meta"], "advertise": ["git", {"no": "name"}, 5, {"skill": "meta"}]},
+        "later": {"advertise": [{"skill": "git"}]},
+        "notes": {"patterns": {"a": 1}},
+        "strange": {"preload": 7.5, "advertise": {"skill": "git"}},
+    }
+    for name, document in sets.items():
+        home.put(f"project/.claude/skillsets/{name}.json", json.dumps(document))
+    skills = home.discover()
+    listed = ["git", "meta", "patterns:adapter", "dev", "later", "skillsets:meta", "notes", "strange"]
+    assert skills.slash_commands() == listed
+    assert skills.commands()[3]["description"] == "skillset: git, patterns/adapter, jj"
+    base = f"Base directory for this skill: {home.project}/.claude/library"
+    on_demand = "Further skills, to be loaded with the Skill tool when they are needed:\n"
+    (text,) = call(skills, "dev").follow_up
+    assert text == (
+        f"skillset: git, patterns/adapter, jj\n\n# Skill git\n\n{base}/git\n\nCommit often.\n\n"
+        f"# Skill patterns/adapter\n\n{base}/patterns/adapter\n\nAn adapter.\n\n{on_demand}- jj: for stacks\n"
+    )
+    assert call(skills, "skillsets:meta").follow_up == (
+        f"skillset: meta, git, 5\n\n# Skill meta\n\n{base}/meta\n\nAbout it.\n\n{on_demand}- git\n- 5\n",
+    )
+    assert call(skills, "meta").follow_up == (f"{base}/meta\n\nAbout it.\n",)
+    assert call(skills, "later").follow_up == (f"skillset: git\n\n{on_demand}- git\n",)
+    assert call(skills, "notes").follow_up == ('{"patterns": {"a": 1}}',)
+    assert skills.warnings == ()
+
+
 def test_a_listing_stays_within_its_limit(home: Home) -> None:
     for number in range(200):
         home.skill(f"skill{number:03}", f"---\ndescription: {'word ' * 500}\n---\n")

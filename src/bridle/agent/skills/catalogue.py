@@ -5,7 +5,8 @@ They come from these places; of two with the same name the first is used:
     <config>/skills/*/SKILL.md          the user's skills
     .claude/skills/*/SKILL.md           the project's: of the working directory, those above it in the repository, added
     .claude/library/**/*.md             documents that skillsets are made of; each is also a skill
-    .claude/skillsets/**/*.md|yaml|json several skills under one name: `skills:` lists them
+    .claude/skillsets/**/*.md|yaml|json several skills under one name: `skills:` or `preload:` lists them, `advertise:`
+                                        those to load on demand; skillsets:name if a skill has the same name
     .claude/commands/**/*.md            the project's commands, then the user's
     <plugin>/commands, <plugin>/skills  those of plugins, named plugin:name
 
@@ -17,6 +18,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+import msgspec
 
 from bridle.agent.skills import skill_files
 from bridle.agent.skills.skill_files import Kind, Plugin, Skill, SkillFile, Source
@@ -41,6 +44,8 @@ class Skills:
     ) -> None:
         self._skills: dict[str, Skill] = {}
         for skill in skills:
+            if skill.kind == "skillset" and skill.name in self._skills:
+                skill = msgspec.structs.replace(skill, name=f"skillsets:{skill.name}")
             self._skills.setdefault(skill.name, skill)
         self._titles = {skill.title: skill for skill in reversed(self._skills.values()) if skill.title}
         self._plugins = tuple(plugins)
@@ -49,9 +54,9 @@ class Skills:
         """A line for each document that is not read because it is a link out of the repository."""
 
     def find(self, name: str) -> Skill | None:
-        """Return the skill of that name, with or without the slash, or with that title."""
+        """Return the skill of that name, with or without the slash, or with that title; `a/b` is also `a:b`."""
         name = name.strip().removeprefix("/")
-        return self._skills.get(name) or self._titles.get(name)
+        return self._skills.get(name) or self._titles.get(name) or self._skills.get(name.replace("/", ":"))
 
     def all(self) -> list[Skill]:
         """Return all skills, in the order of the listing."""

@@ -30,19 +30,22 @@ async def expand_skill(
     Without `inline`, commands are left in the text.
     """
     text = await _own_text(skill, arguments.strip(), session_id, inline)
-    if not skill.members:
+    if not skill.members and not skill.on_demand:
         return text
     parts = [text.rstrip("\n") or skill.description]
     for name in skill.members:
         parts.append(await _member(name, skills, session_id, inline))
         if sum(map(len, parts)) > SKILLSET_LIMIT_CHARACTERS:
             raise UserError(f"skillset {skill.name} is too long", remedy="Split it into two skillsets.")
+    if skill.on_demand:
+        lines = (f"- {name}: {use}" if use else f"- {name}" for name, use in skill.on_demand)
+        parts.append("Further skills, to be loaded with the Skill tool when they are needed:\n" + "\n".join(lines))
     return "\n\n".join(parts) + "\n"
 
 
 async def _member(name: str, skills: Skills, session_id: str, inline: RunInline | None) -> str:
     member = skills.find(name)
-    if member is None or member.members:
+    if member is None or member.kind == "skillset":
         return f"# Skill {name}\n\n(There is no skill of this name.)"
     text = await _own_text(member, "", session_id, inline)
     return f"# Skill {name}\n\n{text.strip()}"
@@ -55,7 +58,10 @@ async def _own_text(skill: Skill, arguments: str, session_id: str, inline: RunIn
             f"cannot read {skill.path}: missing, not a file, or larger than {skill_files.TEXT_LIMIT_BYTES} bytes",
             remedy="Check the file.",
         )
-    body = frontmatter.parse_document(text).body if skill.path.suffix == ".md" else ""
+    if skill.path.suffix != ".md":
+        # Of a skillset that names skills, their texts are the content; any other document is its own.
+        return "" if skill.members or skill.on_demand else text
+    body = frontmatter.parse_document(text).body
     filled = fill_arguments(body, arguments, skill.argument_names, _variables(skill, session_id))
     if inline is not None:
         filled = await _run_inline(filled, inline)

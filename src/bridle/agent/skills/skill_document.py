@@ -24,6 +24,8 @@ class _Fields(msgspec.Struct, rename="kebab"):
     disable_model_invocation: Any = None
     user_invocable: Any = None
     skills: Any = None
+    preload: Any = None
+    advertise: Any = None
 
 
 def read_skill(
@@ -59,14 +61,16 @@ def _skill(file: SkillFile, kind: Kind, source: Source, document: frontmatter.Do
     fields = msgspec.convert(known, _Fields)
     own = frontmatter.as_text(fields.description)
     when = frontmatter.as_text(fields.when_to_use)
+    members, on_demand = _members(fields) if kind == "skillset" else ((), ())
     described = " - ".join(part for part in (own or _first_line(document.body), when) if part)
+    contents = ", ".join([*members, *(name for name, _ in on_demand)])
     return Skill(
         name=f"{plugin.name}:{file.name}" if plugin is not None else file.name,
         kind=kind,
         source=source,
         path=file.path,
         folder=file.path.parent if file.is_folder else None,
-        description=described or file.name,
+        description=described or (f"skillset: {contents}" if contents else file.name),
         is_described=own is not None or when is not None,
         title=_title(fields, file, kind),
         argument_hint=frontmatter.as_text(_hint(fields.argument_hint)) or "",
@@ -75,9 +79,23 @@ def _skill(file: SkillFile, kind: Kind, source: Source, document: frontmatter.Do
         model=frontmatter.as_text(fields.model),
         for_model=not frontmatter.as_flag(fields.disable_model_invocation, default=False),
         for_user=frontmatter.as_flag(fields.user_invocable, default=True),
-        members=frontmatter.as_words(fields.skills) if kind == "skillset" else (),
+        members=members,
+        on_demand=on_demand,
         plugin=plugin.path if plugin is not None else None,
     )
+
+
+def _members(fields: _Fields) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Return the skills that a skillset includes, and those that it names for use on demand with their descriptions."""
+    included = dict.fromkeys([*frontmatter.as_words(fields.skills), *frontmatter.as_words(fields.preload)])
+    entries = fields.advertise if isinstance(fields.advertise, list) else list(frontmatter.as_words(fields.advertise))
+    on_demand: list[tuple[str, str]] = []
+    for entry in entries:
+        detailed = entry if isinstance(entry, dict) else {"skill": entry}
+        name = frontmatter.as_text(detailed.get("skill"))
+        if name is not None and name not in included:
+            on_demand.append((name, frontmatter.as_text(detailed.get("description")) or ""))
+    return tuple(included), tuple(on_demand)
 
 
 def _title(fields: _Fields, file: SkillFile, kind: Kind) -> str | None:

@@ -66,7 +66,9 @@ class Skill(msgspec.Struct, frozen=True):
     for_model: bool = True
     for_user: bool = True
     members: tuple[str, ...] = ()
-    """The skills of a skillset."""
+    """The skills of a skillset whose texts are part of its own."""
+    on_demand: tuple[tuple[str, str], ...] = ()
+    """Further skills of a skillset, each with the description of its use: named in its text, not part of it."""
     plugin: Path | None = None
 
 
