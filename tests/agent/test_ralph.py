@@ -250,6 +250,8 @@ def test_a_signal_in_plain_print_mode_gives_one_result_and_leaves_nothing(
         events = ralph.read_until_result()
         assert ralph.end() == (code, [])
         assert_interrupted(events)
+        # What the endpoint had counted of the answer was paid for.
+        assert (events[-1]["usage"]["input_tokens"] > 0) is (events[-1]["total_cost_usd"] > 0) is (moment != "waiting")
 
 
 def test_a_signal_to_the_whole_group_leaves_nothing(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from bridle.agent.tools.structured_output import DONE, Schema, StructuredOutput
 from bridle.errors import UsageError
 
 SCHEMA = (
-    '{"type":"object","properties":{"n":{"type":"integer"},"a":{"type":"string"}},'
+    '{"type":"object","properties":{"n":{"type":"integer"},"a":{"type":"string"},"b":{"type":"boolean"},'
+    '"f":{"type":"number"},"l":{"type":"array"},"o":{"type":"object"},"z":{"type":"null"}},'
     '"required":["n"],"additionalProperties":false}'
 )
 
@@ -23,8 +24,10 @@ SCHEMA = (
     [
         ({"n": 1}, {"n": 1}),
         ({"n": "1"}, {"n": 1}),
-        ({"n": 1, "a": 2}, {"n": 1, "a": "2"}),
-        ({"n": 1, "a": True}, {"n": 1, "a": "true"}),
+        ({"n": 1, "b": "true"}, {"n": 1, "b": True}),
+        ({"n": 1, "f": "1.5"}, {"n": 1, "f": 1.5}),
+        ({"n": 1, "l": "[1]"}, {"n": 1, "l": [1]}),
+        ({"n": 1, "o": '{"a": 1}'}, {"n": 1, "o": {"a": 1}}),
         ({"output": {"n": 1}}, {"n": 1}),
         ({"result": '{"n": 1}'}, {"n": 1}),
         ('{"n": 1}', {"n": 1}),
@@ -40,7 +43,13 @@ def test_what_fits_or_nearly_fits_is_taken(data: Any, value: Any) -> None:
     [
         ({"a": "x"}, "root: must have required property 'n'"),
         ({"n": "one"}, "/n: must be integer"),
-        ({"n": 1, "z": 2}, "root: must NOT have additional properties"),
+        ({"n": 1, "y": 2}, "root: must NOT have additional properties"),
+        ({"n": 1, "a": 2}, "/a: must be string"),
+        ({"n": 1, "a": True}, "/a: must be string"),
+        ({"n": 1, "a": None}, "/a: must be string"),
+        ({"n": 1, "l": "x"}, "/l: must be array"),
+        ({"n": 1, "l": 5}, "/l: must be array"),
+        ({"n": 1, "z": ""}, "/z: must be null"),
         ({"n": 1.5}, "/n: must be integer"),
         ({"other": {"n": 1}}, "root: must NOT have additional properties, root: must have required property 'n'"),
         ([], "root: must be object"),

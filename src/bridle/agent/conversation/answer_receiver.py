@@ -76,7 +76,9 @@ class AnswerReceiver:
         return answer
 
     def keep_partial(self, answer: PartialAnswer) -> None:
-        """Add an interrupted answer to the log as far as it was received."""
+        """Add an interrupted answer to the log as far as it was received, and its usage to the sums."""
+        if not answer.is_counted and isinstance(answer.head.usage, dict):
+            self._count(answer, answer.head.usage)
         if answer.ended is None and (answer.blocks or answer.partial_text):
             if answer.partial_text.strip():
                 self._block(text_block(answer.partial_text), answer)
@@ -159,5 +161,6 @@ class AnswerReceiver:
         )
 
     def _count(self, answer: PartialAnswer, usage: Usage) -> None:
+        answer.is_counted = True
         self._counts.add(usage)
         self._requests.count(answer.model, usage)

@@ -23,6 +23,8 @@ class PartialAnswer(msgspec.Struct):
     partial_text: str = ""
     """The text of a block that is not complete yet."""
     ended: AnswerFinished | None = None
+    is_counted: bool = False
+    """Whether its usage is in the sums."""
 
     @property
     def is_visible(self) -> bool:

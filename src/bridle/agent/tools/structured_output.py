@@ -171,25 +171,17 @@ def _unwrapped(data: Any) -> list[Any]:
 
 
 def _converted(value: Any, types: list[str]) -> tuple[Any] | None:
-    """Convert the value to one of the types without loss; None if that is not possible."""
+    """Convert a text to the value of one of the types that it spells, as Claude Code does; None if it spells none."""
     for kind in types:
         match kind, value:
             case (("integer" | "number"), str()) if (number := _number(value, kind)) is not None:
                 return (number,)
             case "boolean", ("true" | "false"):
                 return (value == "true",)
-            case "string", bool():
-                return ("true" if value else "false",)
-            case "string", int() | float():
-                return (str(value),)
-            case "null", "":
-                return (None,)
             case (("object" | "array"), str()):
                 parsed = [item for item in _unwrapped(value) if isinstance(item, dict | list)]
                 if parsed:
                     return (parsed[0],)
-            case "array", _ if value is not None and not isinstance(value, list | dict):
-                return ([value],)
     return None
 
 

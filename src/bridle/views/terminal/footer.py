@@ -35,7 +35,8 @@ def footer_lines(page: Page, footer: Footer, width: int) -> Iterator[Line]:
 def process_end_lines(page: Page, end: ProcessEnd, width: int) -> Iterator[Line]:
     """Yield how the agent's process ended, and the last lines of its standard error."""
     facts = ", ".join(filter(None, (_exit_code(end.exit_code), page.clean(end.reason))))
-    for index, text in enumerate(wrap_text(f"✗ the agent's process ended: {facts}", width - 3)):
+    head = "✗ the agent's process ended: " if end.is_known else "✗ "
+    for index, text in enumerate(wrap_text(head + facts, width - 3)):
         yield styled_line(f"{'──' if index == 0 else '  '} {text}", "state.error")
     lines = page.clean(end.stderr).split("\n") if end.stderr else []
     shown = lines if page.options.full else lines[-STDERR_LINES:]

@@ -231,6 +231,8 @@ class Footer(Item, frozen=True, kw_only=True, tag="footer"):
 class ProcessEnd(Item, frozen=True, kw_only=True, tag="process_end"):
     """The end of the agent's process, where it failed or printed no result."""
 
+    is_known: bool = True
+    """Whether it is known how the process ended; if not, all that is known is that the log has no result."""
     exit_code: int | None = None
     reason: str = ""
     """Empty if only the exit code says that it failed."""

@@ -54,6 +54,7 @@ class Transcript:
         self._shown_texts: set[int] = set()
         self._has_text = False
         self._answer: tuple[str | None, str] = (None, "")
+        self._is_turn_open = False
         self._fold: dict[type[Event], Callable[[Any, float | None], None]] = {
             Assistant: self._assistant,
             User: self._user,
@@ -86,10 +87,11 @@ class Transcript:
                 self._calls.use(ToolUse(id=call.call_id, name=call.name, input=arguments), event, None)
         self._calls.finish()
         self._program.finish()
-        has_result = self._board.footer_count > 0
-        end = None if ending is None else process_end(ending, self._clip, self._limit, has_result=has_result)
-        if end is not None:
-            self._board.add(end)
+        if ending is not None:
+            results, is_turn_open = self._board.footer_count, self._is_turn_open
+            end = process_end(ending, self._clip, self._limit, results=results, is_turn_open=is_turn_open)
+            if end is not None:
+                self._board.add(end)
         return self._board.take_changed()
 
     def item(self, item_id: int) -> AnyItem | None:
@@ -117,6 +119,8 @@ class Transcript:
         thread = event.parent_tool_use_id
         if thread:
             self._calls.describe(thread, event.subagent_type, event.task_description, None, at)
+        else:
+            self._is_turn_open = True
         for block in self._limited_blocks(event, at):
             match block:
                 case Text() if event.is_failure_notice:
@@ -227,6 +231,7 @@ class Transcript:
             self._program.unknown(name, to_raw_text(block.value), event.parent_tool_use_id, at)
 
     def _result(self, event: Result, at: float | None) -> None:
+        self._is_turn_open = False
         self._inferred.end_turn()
         footer = footer_of(event, self._clip, self._limit)
         if event.result is not None and result_text(event.result) is None:

@@ -69,8 +69,8 @@ def test_last_is_the_newest_log_of_this_folder(tmp_path: Path) -> None:
         path = logs / f"{words}.ndjson"
         path.write_text(json.dumps(assistant_line(text(words))))
         os.utime(path, (1000 - age, 1000 - age))
-    assert show(cwd=tmp_path).stdout == "● newest\n".encode()
-    assert show("last", cwd=tmp_path).stdout == "● newest\n".encode()
+    assert show(cwd=tmp_path).stdout.startswith("● newest\n".encode())
+    assert show("last", cwd=tmp_path).stdout.startswith("● newest\n".encode())
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,8 @@ def test_times_beside_the_log_give_durations(tmp_path: Path) -> None:
 def test_secrets_of_the_environment_are_masked(tmp_path: Path) -> None:
     line = json.dumps(assistant_line(text("it is correct-horse-battery"))).encode()
     shown = show("-", stdin=line, MY_API_KEY="correct-horse-battery").stdout.decode()
-    assert shown == "● it is ***\n"
+    assert shown.startswith("● it is ***\n")
+    assert "horse" not in shown
 
 
 def test_an_encoding_that_lacks_the_symbols_is_no_reason_to_fail() -> None:
@@ -258,6 +259,18 @@ def test_stderr_beside_a_log_without_a_meta_file_is_shown_if_there_is_no_result(
     assert show("a.ndjson", cwd=tmp_path).stdout.decode() == (
         "── ✗ the agent's process ended: the exit code is not known\n   stderr › Error: no such model\n"
     )
+
+
+@pytest.mark.parametrize(
+    "lines", [[], [{"type": "assistant", "message": {"content": [{"type": "text", "text": "x"}]}}]]
+)
+def test_a_log_that_ends_without_a_result_says_so(lines: list[Any], tmp_path: Path) -> None:
+    data = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    (log := tmp_path / "log.ndjson").write_bytes(data)
+    for shown in (show("-", stdin=data), show(str(log))):
+        assert shown.returncode == 0
+        assert shown.stdout.decode().splitlines()[-1] == "── ✗ the log ends without a result"
+    assert json.loads(show(str(log), "--json").stdout)["items"][-1]["is_known"] is False
 
 
 def test_interrupting_a_followed_log_exits_130(tmp_path: Path) -> None:

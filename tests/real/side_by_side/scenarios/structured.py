@@ -16,6 +16,19 @@ FORM = ("--json-schema", json.dumps(SCHEMA))
 GOOD = calls("StructuredOutput", name="a", n=1)
 BAD = calls("StructuredOutput", name="a")
 
+TYPES = {
+    name: {"type": kind}
+    for name, kind in (
+        ("text", "string"),
+        ("flag", "boolean"),
+        ("number", "number"),
+        ("many", "array"),
+        ("one", "object"),
+        ("nothing", "null"),
+    )
+}
+WRONG_TYPES = ({"text": 5}, {"text": True}, {"many": "x"}, {"nothing": ""})
+
 SCENARIOS = (
     Scenario("in form at once", (prompt("go", *FORM),), (GOOD,)),
     Scenario(
@@ -31,6 +44,14 @@ SCENARIOS = (
     ),
     Scenario("always wrong data", (prompt("go", *FORM),), (BAD,) * 9),
     Scenario("data of another type", (prompt("go", *FORM),), (calls("StructuredOutput", name="a", n="1"),)),
+    Scenario(
+        "data of a type that is not converted",
+        (prompt("go", "--json-schema", json.dumps({"type": "object", "properties": TYPES})),),
+        (
+            *(calls("StructuredOutput", **wrong) for wrong in WRONG_TYPES),
+            calls("StructuredOutput", text="a", flag="true", number="1.5", many="[1]", one='{"a": 1}'),
+        ),
+    ),
     Scenario("in form, output as json", (Start(("-p", "--output-format", "json", "go", *FORM)),), (GOOD,)),
     Scenario("in form, output as text", (Start(("-p", "go", *FORM)),), (GOOD,)),
     Scenario("a schema that is no JSON", (prompt("go", "--json-schema", "{not json"),), (says("never"),)),

@@ -108,12 +108,17 @@ class _Conversation:
                 self.transcript.add(event, at)
 
     def end(self, ending: Ending | None, *, is_running: bool = False) -> None:
-        """Add what the end of the input completes; of a running agent, nothing is marked as interrupted."""
+        """Add what the end of the input completes; of a running agent, nothing is marked as interrupted.
+
+        `ending` is None where only the log is known.
+        """
+        from bridle.wire.transcript.process_end import UNKNOWN
+
         if is_running:
             return
         for event in self._decoder.end():
             self.transcript.add(event)
-        self.transcript.finish(ending)
+        self.transcript.finish(ending or UNKNOWN)
 
 
 def _show_stream(options: _Options, *, is_timed: bool) -> None:
