@@ -14,13 +14,19 @@ from bridle.cli import command_table
 from bridle.cli.exit_codes import FAILED, INTERRUPTED, READER_GONE, USAGE
 from bridle.cli.standard_streams import prepare_streams
 
+# All imports of `bridle status` make fewer. This many need some megabytes.
+_OBJECTS_BETWEEN_COLLECTIONS = 100_000
+
 
 def main() -> None:
     """Run the program `bridle`."""
     prepare_streams()
+    is_short = _is_machine_command(sys.argv[1:]) or sys.argv[1:2] == ["status"]
+    if is_short:  # agents, hooks and status bars start these many times a minute
+        _collect_seldom()
     code = run(sys.argv[1:])
-    if _is_machine_command(sys.argv[1:]) or sys.argv[1:2] == ["status"]:
-        _exit_now(code)  # agents, hooks and status bars start these many times a minute
+    if is_short:
+        _exit_now(code)
     sys.exit(code)
 
 
@@ -36,6 +42,13 @@ def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
     _allow_any_encoding()
     return _flush(_run_guarded(arguments))
+
+
+def _collect_seldom() -> None:
+    """Look for garbage after many new objects only: imports make many and leave none."""
+    import gc
+
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
 
 
 def _exit_now(code: int) -> None:

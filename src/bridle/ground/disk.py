@@ -10,6 +10,7 @@ import os
 import stat
 
 from bridle.errors import DiskError, InternalError
+from bridle.ground.light import quick_json
 from bridle.ground.light.quick_path import Path
 
 # State files have a few kilobytes. A file of this size is not one of them, and would fill the memory.
@@ -250,10 +251,8 @@ def read_json(path: Path) -> object | None:
     data = read_if_exists(path, JSON_LIMIT_BYTES)
     if data is None:
         return None
-    import json  # late, as below: hooks do not need it
-
     try:
-        value: object = json.loads(data)
+        value = quick_json.loads(data)
     except (ValueError, RecursionError) as error:
         raise DiskError(
             f"{path} is not valid JSON: {error}",
@@ -265,7 +264,7 @@ def read_json(path: Path) -> object | None:
 
 def write_json_atomic(path: Path, value: object, *, mode: int = 0o600) -> None:
     """Replace a JSON file durably; the document is indented."""
-    import json
+    import json  # late: hooks do not need it
 
     try:
         text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)

@@ -1,7 +1,6 @@
 """The results of the loop's effects: one record for each kind, decoded once where it arrives in the process. Pure."""
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: msgspec is slow to evaluate annotations that are text.
 from typing import Any, ClassVar
 
 import msgspec

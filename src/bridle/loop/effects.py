@@ -3,8 +3,7 @@
 The JSON of these records is compared by its digest when a recorded run is replayed: keys and values must not change.
 """
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: msgspec is slow to evaluate annotations that are text.
 from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec

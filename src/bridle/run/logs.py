@@ -26,7 +26,7 @@ _EXCLUDED = (b".ralph/", b".a5c/")
 _NAMES_TRIED = 1000
 _RUNS_PARENT = ".a5c"
 # Characters that mean something in a pattern.
-_SPECIAL = re.compile(rb"([][*?\\! #])")
+_SPECIAL = rb"([][*?\\! #])"
 _GIT_FILE_LIMIT_BYTES = 1024 * 1024  # of .git/info/exclude, which is a short list of patterns
 
 
@@ -124,5 +124,5 @@ def _other_places(workspace: Path, runs: Path | None) -> list[bytes]:
     lines = [f"/{_RUNS_PARENT}".encode()] if (workspace / _RUNS_PARENT).is_symlink() else []
     top, place = os.path.realpath(workspace), os.path.realpath(runs) if runs is not None else ""
     if place.startswith(f"{top}/") and not place.startswith(f"{top}/{_RUNS_PARENT}/"):
-        lines.append(b"/" + _SPECIAL.sub(rb"\\\1", os.fsencode(os.path.relpath(place, top))) + b"/")
+        lines.append(b"/" + re.sub(_SPECIAL, rb"\\\1", os.fsencode(os.path.relpath(place, top))) + b"/")
     return lines

@@ -14,7 +14,7 @@ from bridle.ground import ids
 from bridle.run.request import Mode
 
 if TYPE_CHECKING:
-    from bridle.run.recover import LoggedRun
+    from bridle.run.read_log import LoggedRun
 
 
 class Purpose(Struct, frozen=True):
@@ -42,7 +42,7 @@ def log_paths(purpose: Purpose, workspaces: Sequence[Path], but: Collection[Path
 def logs_of(purpose: Purpose, workspaces: Sequence[Path], but: Collection[Path | None] = ()) -> Iterator[LoggedRun]:
     """Yield the content of the logs with that purpose."""
     for path in log_paths(purpose, workspaces, but):
-        from bridle.run.recover import read_log
+        from bridle.run.read_log import read_log
 
         try:
             yield read_log(path)

@@ -4,42 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from msgspec import Struct
-
-from bridle.errors import DiskError, UserError
+from bridle.errors import UserError
 from bridle.ground import clock, ids
 from bridle.run import budget as budgets
 from bridle.run import sessions
 from bridle.run.budget import Budget, Cost
 from bridle.run.command import CLAUDE_LIKE
-from bridle.run.log_meta import LOG_SUFFIX, LogMeta, mark_lost, read_meta
+from bridle.run.log_meta import LOG_SUFFIX, mark_lost
 from bridle.run.logs import FOLDER
+from bridle.run.read_log import read_log
 from bridle.run.request import Mode
-from bridle.wire.dialects.dialect_table import DEFAULT_AGENT, decoder_for
+from bridle.wire.dialects.dialect_table import DEFAULT_AGENT
 from bridle.wire.record.outcome import session_to_resume
-from bridle.wire.record.record import Record
-from bridle.wire.record.recorder import Recorder
-
-_READ_BYTES = 256 * 1024  # so large that reading is cheap beside decoding
-
-
-class LoggedRun(Struct, frozen=True):
-    """What the log of a run holds, whether or not its Bridle was killed."""
-
-    meta: LogMeta
-    record: Record
-    cost: Cost
-
-
-def read_log(log: Path) -> LoggedRun:
-    """Read a log and the file beside it. A damaged file beside it is left alone: the log counts without it."""
-    try:
-        meta = read_meta(log)
-    except DiskError:
-        meta = LogMeta(is_ended=True)
-    agent = meta.agent or DEFAULT_AGENT
-    record = _fold(log, agent)
-    return LoggedRun(meta, record, budgets.cost_so_far(record, agent, model=meta.model))
 
 
 def lock_note(log_name: str, budget: Budget) -> str:
@@ -77,16 +53,3 @@ def _find_log(workspace: Path, note: str) -> Path | None:
         return None
     log = workspace / FOLDER / name
     return log if name.endswith(LOG_SUFFIX) and log.is_file() and not log.is_symlink() else None
-
-
-def _fold(log: Path, agent: str) -> Record:
-    try:
-        decoder = decoder_for(agent)
-    except UserError:
-        decoder = decoder_for(DEFAULT_AGENT)
-    recorder = Recorder()
-    with log.open("rb") as stream:
-        while chunk := stream.read(_READ_BYTES):
-            recorder.add_all(decoder.feed(chunk))
-    recorder.add_all(decoder.end())
-    return recorder.record

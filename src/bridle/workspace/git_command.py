@@ -21,7 +21,7 @@ OUTPUT_LIMIT_BYTES = 64 * 1024 * 1024
 
 _MESSAGE_CHARACTERS = 800
 # What git prints about its own files when it cannot read one.
-_UNREADABLE = re.compile(
+_UNREADABLE = (
     r"not a git repository|packed-refs|index file|bad signature|reference broken|to be broken|bad ref|resolve HEAD"
 )
 
@@ -36,7 +36,7 @@ def check_output(
     ending = f"exited {result.exit_code}" if result.exit_code is not None else f"took over {LIMIT_SECONDS:g} seconds"
     if result.is_truncated:
         ending = f"printed over {OUTPUT_LIMIT_BYTES} bytes"
-    if _UNREADABLE.search(output):
+    if re.search(_UNREADABLE, output):
         from bridle.workspace import damaged_files  # late: most commands succeed
 
         damage = damaged_files.find(folder)

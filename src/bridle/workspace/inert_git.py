@@ -34,7 +34,7 @@ _PROGRAMS = {
     r"gpg\.(.*\.)?program": "false",
 }
 # Without one of these in its files, a configuration names no program, and git need not list it.
-_WORDS = re.compile(rb"filter|diff|uploadpack|receivepack|sshcommand|gitproxy|askpass|helper|program|include", re.I)
+_WORDS = rb"(?i)filter|diff|uploadpack|receivepack|sshcommand|gitproxy|askpass|helper|program|include"
 _LIMIT_BYTES = 1024 * 1024
 
 
@@ -80,6 +80,6 @@ def _names_no_program(folder: Path) -> bool:
     try:
         own, shared = read_git_files.git_folders(folder)
         files = (os.path.join(shared, "config"), os.path.join(own, "config.worktree"))
-        return not any(_WORDS.search(disk.read_if_exists(file, _LIMIT_BYTES) or b"") for file in files)
+        return not any(re.search(_WORDS, disk.read_if_exists(file, _LIMIT_BYTES) or b"") for file in files)
     except (read_git_files.NeedsGit, DiskError):
         return False

@@ -26,12 +26,11 @@ _OBJECT_LIMIT_BYTES = 1024 * 1024
 _HEAD_BYTES = 4096
 
 _ID = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
-_WHOLE_ID = re.compile(_ID)
 # Refs that all worktrees share, without `..`.
-_SHARED_REF = re.compile(r"refs/(?:heads|bridle)/(?!.*(?:\.\.|//|/$))[A-Za-z0-9._/+-]+")
-_OUR_REF = re.compile(r"refs/bridle/(?:[A-Za-z0-9_-][A-Za-z0-9._+-]*/)*[A-Za-z0-9_-][A-Za-z0-9_+-]*")
-_COMMIT = re.compile(rb"commit \d+\0tree (%b)\n((?:parent %b\n)*)author " % (_ID.encode(), _ID.encode()))
-_AUTHOR = re.compile(rb"\nauthor ([^\n]+)\ncommitter [^\n]*\n(encoding )?")
+_SHARED_REF = r"refs/(?:heads|bridle)/(?!.*(?:\.\.|//|/$))[A-Za-z0-9._/+-]+"
+_OUR_REF = r"refs/bridle/(?:[A-Za-z0-9_-][A-Za-z0-9._+-]*/)*[A-Za-z0-9_-][A-Za-z0-9_+-]*"
+_COMMIT = rb"commit \d+\0tree (%b)\n((?:parent %b\n)*)author " % (_ID.encode(), _ID.encode())
+_AUTHOR = rb"\nauthor ([^\n]+)\ncommitter [^\n]*\n(encoding )?"
 
 
 class NeedsGit(Exception):
@@ -69,7 +68,7 @@ def head(top: Path) -> str | None:
 
 def ref(top: Path, name: str) -> str | None:
     """Return the id that a branch, or a ref of Bridle's, points to; None where there is no such ref."""
-    if not _SHARED_REF.fullmatch(name):
+    if not re.fullmatch(_SHARED_REF, name):
         raise NeedsGit
     return _ref(git_folders(top)[1], name)
 
@@ -80,18 +79,18 @@ def _read_head(own: str) -> str:
     text = _line(f"{own}/HEAD")
     if text.startswith("ref: refs/heads/"):
         return text.removeprefix("ref: ")
-    if not _WHOLE_ID.fullmatch(text):
+    if not re.fullmatch(_ID, text):
         raise NeedsGit
     return text
 
 
 def _ref(shared: str, name: str) -> str | None:
-    if not _SHARED_REF.fullmatch(name):
+    if not re.fullmatch(_SHARED_REF, name):
         raise NeedsGit
     path = f"{shared}/{name}"
     if os.path.isfile(path):
         text = _line(path)
-        if not _WHOLE_ID.fullmatch(text):
+        if not re.fullmatch(_ID, text):
             raise NeedsGit
         return text
     return _packed(f"{shared}/packed-refs", name)
@@ -107,7 +106,7 @@ def has_loose_object(top: Path, name: str) -> bool:
 
 def read_commit(top: Path, commit: str) -> tuple[str, tuple[str, ...]]:
     """Return the tree and the parents of a commit that is a loose object, as new ones are."""
-    match = _COMMIT.match(_loose_commit(top, commit))
+    match = re.match(_COMMIT, _loose_commit(top, commit))
     if match is None:
         raise NeedsGit
     return match[1].decode("ascii"), tuple(match[2].decode("ascii").split()[1::2])
@@ -115,7 +114,7 @@ def read_commit(top: Path, commit: str) -> tuple[str, tuple[str, ...]]:
 
 def author_of(top: Path, commit: str) -> str:
     """Return name, address and time of the author of a commit that is a loose object."""
-    match = _AUTHOR.search(_loose_commit(top, commit))
+    match = re.search(_AUTHOR, _loose_commit(top, commit))
     if match is None or match[2]:  # in another encoding
         raise NeedsGit
     try:
@@ -126,7 +125,7 @@ def author_of(top: Path, commit: str) -> str:
 
 def _loose_commit(top: Path, commit: str) -> bytes:
     """Return the beginning of a commit that is a loose object."""
-    if not _WHOLE_ID.fullmatch(commit):
+    if not re.fullmatch(_ID, commit):
         raise NeedsGit
     _, shared = git_folders(top)
     data = _read(f"{shared}/objects/{commit[:2]}/{commit[2:]}", _OBJECT_LIMIT_BYTES)
@@ -140,7 +139,7 @@ def write_commit(top: Path, tree: str, parents: Sequence[str], author: str, comm
     """Write a commit object that is on no branch; return its id. Author and committer: name, address and time."""
     import hashlib  # late: it loads OpenSSL
 
-    if not all(_WHOLE_ID.fullmatch(name) for name in (tree, *parents)):
+    if not all(re.fullmatch(_ID, name) for name in (tree, *parents)):
         raise NeedsGit
     _, shared = git_folders(top)
     lines = [
@@ -169,7 +168,7 @@ def write_commit(top: Path, tree: str, parents: Sequence[str], author: str, comm
 
 def ref_lock_path(top: Path, name: str) -> Path:
     """Return the lock file that exists while a ref of Bridle's is changed."""
-    if not _OUR_REF.fullmatch(name):
+    if not re.fullmatch(_OUR_REF, name):
         raise NeedsGit
     _, shared = git_folders(top)
     return Path(shared) / f"{name}.lock"
@@ -179,7 +178,7 @@ def write_ref(top: Path, name: str, commit: str) -> None:
     """Point a ref of Bridle's to a commit, durably and under git's lock file."""
     lock = ref_lock_path(top, name)
     path = lock.with_suffix("")
-    if path.is_dir() or not _WHOLE_ID.fullmatch(commit):
+    if path.is_dir() or not re.fullmatch(_ID, commit):
         raise NeedsGit
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -31,6 +31,8 @@ DOCUMENTS = st.recursive(
 def test_documents_are_written_as_json_writes_them(value: object) -> None:
     assert quick_json.pretty(value) == json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     assert quick_json.compact(value) == json.dumps(value, separators=(",", ":"), allow_nan=False)
+    assert quick_json.readable(value) == json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    assert quick_json.readable(value, pretty=True) == json.dumps(value, indent=2, ensure_ascii=False)
     by_key = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     assert quick_json.compact_sorted(value) == by_key
 
@@ -45,6 +47,12 @@ def test_documents_are_read_as_json_reads_them(value: object, space: str) -> Non
 def test_what_is_not_plain_is_written_as_json_writes_it(value: object) -> None:
     assert quick_json.pretty(value) == json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     assert quick_json.compact(value) == json.dumps(value, separators=(",", ":"), allow_nan=False)
+    assert quick_json.readable(value) == json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def test_numbers_that_json_does_not_know_are_readable_as_json_writes_them() -> None:
+    value = [math.nan, math.inf, {"a": -math.inf}]
+    assert quick_json.readable(value) == json.dumps(value, separators=(",", ":")) == '[NaN,Infinity,{"a":-Infinity}]'
 
 
 @pytest.mark.parametrize("write", [quick_json.pretty, quick_json.compact, quick_json.compact_sorted])

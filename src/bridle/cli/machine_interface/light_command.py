@@ -6,11 +6,11 @@ function that receives them as text. The dispatcher, the help and the docs page 
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 
 from bridle.errors import UsageError
+from bridle.ground.light import quick_json
 from bridle.wire.events.surrogates import replace_surrogates
 
 HELP_WIDTH_COLUMNS = 100
@@ -147,8 +147,7 @@ class LightCommand:
 
 def print_json(value: object, *, pretty: bool = False) -> None:
     """Print a document as UTF-8 in any locale, with U+FFFD for lone surrogates."""
-    separators = None if pretty else (",", ":")
-    text = json.dumps(value, indent=2 if pretty else None, separators=separators, ensure_ascii=False)
+    text = quick_json.readable(value, pretty=pretty)
     sys.stdout.flush()
     sys.stdout.buffer.write(replace_surrogates(text).encode() + b"\n")
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import time
 
 from bridle.errors import ProcessError
 from bridle.ground.children.query_result import QueryResult
 from bridle.ground.light.abc_names import Callable, Iterator, Mapping
 
+_signal = __import__("_signal")  # the numbers without the enumerations of `signal`, which are slow to import
 # Enough of an error message.
 STDERR_LIMIT_BYTES = 64 * 1024
 # A killed process ends at once unless the kernel holds it, for instance on a network disk that does not respond.
@@ -22,7 +22,7 @@ _CHUNK_BYTES = 256 * 1024
 # The interval at which a process is polled that has closed its output.
 _POLL_SECONDS = 0.001
 # Python ignores these two, and a program expects their default action.
-_IGNORED_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
+_IGNORED_SIGNALS = (_signal.SIGPIPE, _signal.SIGXFSZ)
 
 
 def blocking_query(
@@ -142,7 +142,7 @@ class _Running:
         """Kill the command with its process group if it runs, reap it, and close the pipes."""
         if not self._reap():
             try:
-                os.killpg(self._pid, signal.SIGKILL)
+                os.killpg(self._pid, _signal.SIGKILL)
             except ProcessLookupError:
                 pass  # it has ended
             deadline = time.monotonic() + KILL_SECONDS

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from typing import NamedTuple
 
 from bridle.ground.descendants.proc_files import (
@@ -56,7 +55,9 @@ def take(*, since: float = 0.0) -> Census:
 
     What a child left is never older than the child, and most processes of a machine are: half of the work is saved.
     """
-    return _shared.take(since)
+    from bridle.ground.descendants.shared_census import SHARED  # late: most that look for one process take no census
+
+    return SHARED.take(since, _take)
 
 
 def find_process(pid: int) -> Entry | None:
@@ -73,53 +74,11 @@ def is_alive(pid: int) -> bool:
     return entry is not None and entry.is_alive
 
 
-class _SharedCensus:
-    """Shares one census among concurrent callers: each gets one that began after its call.
-
-    A hundred agents that end together would otherwise each read all of /proc several times.
-    """
-
-    def __init__(self) -> None:
-        self._turn = threading.Condition()
-        self._begun = 0
-        self._done = 0
-        self._is_busy = False
-        self._latest = Census()
-        self._waiting: list[float] = []
-        """From when on each caller wants the processes: a census is taken for all who wait when it begins."""
-
-    def take(self, since: float) -> Census:
-        with self._turn:
-            wanted = self._begun + 1
-            self._waiting.append(since)
-            try:
-                while self._is_busy and self._done < wanted:
-                    self._turn.wait()
-                if self._done >= wanted:
-                    return self._latest
-                self._is_busy = True
-                self._begun = number = self._begun + 1
-                earliest = min(self._waiting)
-            finally:
-                self._waiting.remove(since)
-        try:
-            latest = _take_from_proc(earliest) if _HAS_PROC else _take_portably()
-        except BaseException:
-            self._leave(None, number)
-            raise
-        self._leave(latest, number)
-        return latest
-
-    def _leave(self, latest: Census | None, number: int) -> None:
-        with self._turn:
-            self._is_busy = False
-            if latest is not None:
-                self._latest, self._done = latest, number
-            self._turn.notify_all()
-
-
 _HAS_PROC = sys.platform == "linux"
-_shared = _SharedCensus()
+
+
+def _take(since: float) -> Census:
+    return _take_from_proc(since) if _HAS_PROC else _take_portably()
 
 
 def _take_from_proc(since: float) -> Census:

@@ -81,6 +81,17 @@ def compact(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
+def readable(value: object, *, pretty: bool = False) -> str:
+    """Encode without ASCII escapes, on one line or with an indent of two spaces; NaN is written as `NaN`."""
+    if _MAKE_ENCODER is not None and not pretty:
+        encode = _MAKE_ENCODER({}, _refuse_value, _QUOTE, None, ":", ",", *_AS_GIVEN_WITH_NAN)
+        return "".join(encode(value, 0))
+    import json
+
+    separators = None if pretty else (",", ":")
+    return json.dumps(value, indent=2 if pretty else None, separators=separators, ensure_ascii=False)
+
+
 def compact_sorted(value: object) -> str:
     """Encode on one line with sorted keys: equal for equal documents."""
     if _SORTED is not None:
@@ -115,6 +126,7 @@ class _Rules:
 _NOTHING = object()
 # Sort the keys, skip those of another type, allow NaN.
 _AS_GIVEN = (False, False, False)
+_AS_GIVEN_WITH_NAN = (False, False, True)
 _BY_KEY = (True, False, False)
 _CONSTANTS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 

@@ -21,6 +21,7 @@ from bridle.loop.working_copy import put_aside
 from bridle.loop.working_copy.recorded_untracked import untracked_in
 from bridle.run.isolation.scope import describe_scope
 from bridle.workspace import special_files
+from bridle.workspace.blocking_git import BlockingGit
 from bridle.workspace.inert_git import inert_blocking_git
 
 # Undo renames the branch to this where it has work of the user.
@@ -49,7 +50,8 @@ def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[str, str
     if special_files.find_in_git_folder(repository, with_objects=False):
         return receipt  # git would wait for them; the next driver removes them
     start = shlex.quote(place.came_from or place.base)
-    own = _count_own_commits(receipt, repository, environment)
+    git = _find_git(repository, environment)
+    own = _OwnCommits() if git is None else _count_own_commits(receipt, git)
     has_changes = bool(own.amended or (receipt.found and own.tasks))
     undo, ref = receipt.undo, ""
     if own.users or has_changes:
@@ -58,12 +60,12 @@ def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[str, str
     if aside is not None and aside.is_restored:
         # With uncommitted changes, which git merges unless some are staged.
         undo = undo.replace(f"git checkout {start} ", f"git reset -q && git checkout -m {start} ")
-        undo += _stage_again(receipt.branch, place.came_from or place.base, repository, environment)
+        undo += "" if git is None else _stage_again(receipt.branch, place.came_from or place.base, git)
     elif aside is not None:
         ref = _SNAPSHOTS + aside.name(run.name)
         undo = f"{undo} && git stash apply --index {ref}"
     if not place.worktrees and store.position().end is None and (aside is None or not aside.is_restored):
-        unfinished = _unfinished_work(receipt.branch, run, repository, environment)
+        unfinished = [] if git is None else _unfinished_work(receipt.branch, run, git)
         undo = _stash(run.name, unfinished) + undo
     if _may_have_checkout_hook(repository, environment):  # if it fails, git reports a failed checkout
         undo = undo.replace("git checkout ", "git -c core.hooksPath=/dev/null checkout ")
@@ -73,10 +75,17 @@ def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[str, str
     )
 
 
-def _unfinished_work(branch: str, run: Path, repository: Path, environment: Mapping[str, str]) -> list[str]:
+def _find_git(repository: Path, environment: Mapping[str, str]) -> BlockingGit | None:
+    """Return a git that runs no program which the repository names; None if git cannot read its configuration."""
+    try:
+        return inert_blocking_git(repository, environment)
+    except (Error, OSError):
+        return None
+
+
+def _unfinished_work(branch: str, run: Path, git: BlockingGit) -> list[str]:
     """Return the files with uncommitted work on the run's branch, without untracked ones of the user."""
     try:
-        git = inert_blocking_git(repository, environment)
         if git.branch() != branch:
             return []
         lines = git.names("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", _INSIDE_SUBMODULES)
@@ -86,10 +95,9 @@ def _unfinished_work(branch: str, run: Path, repository: Path, environment: Mapp
     return [line[3:] for line in lines if line[3:].rstrip("/") not in users]
 
 
-def _stage_again(branch: str, start: str, repository: Path, environment: Mapping[str, str]) -> str:
+def _stage_again(branch: str, start: str, git: BlockingGit) -> str:
     """Return the command that stages what is staged now in files that the run did not change; it follows others."""
     try:
-        git = inert_blocking_git(repository, environment)
         if git.branch() != branch:
             return ""
         fields = git.names("diff-index", "--cached", "--no-renames", "--no-abbrev", "-z", "HEAD")
@@ -139,11 +147,10 @@ class _OwnCommits(NamedTuple):
     users: int = 0
 
 
-def _count_own_commits(receipt: Receipt, repository: Path, environment: Mapping[str, str]) -> _OwnCommits:
+def _count_own_commits(receipt: Receipt, git: BlockingGit) -> _OwnCommits:
     words = ("log", f"--format=%H %(trailers:key={_TRAILER},valueonly,separator=%x2C)", receipt.branch)
     others = ("--not", f"--exclude={receipt.branch}", "--branches", "--remotes", "--tags")
     try:
-        git = inert_blocking_git(repository, environment)
         code, text = git.run(*words, *others, "--", accepts=(0, 128))
     except (Error, OSError):
         return _OwnCommits()

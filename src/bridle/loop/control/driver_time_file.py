@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import AsyncIterator, Mapping
@@ -12,6 +11,7 @@ from pathlib import Path
 from bridle.engine.drive.driver_lock import find_driver
 from bridle.errors import DiskError
 from bridle.ground import disk
+from bridle.ground.light import quick_json
 from bridle.loop.performers.driver_time import DriverTime
 
 NAME = "driver-time.json"
@@ -58,7 +58,7 @@ async def write_driver_time(run: Path, time: DriverTime) -> AsyncIterator[None]:
 def _replace(run: Path, seconds: Mapping[str, float]) -> None:
     try:
         if seconds:
-            disk.replace_cache(run / NAME, json.dumps(seconds).encode())
+            disk.replace_cache(run / NAME, quick_json.compact(seconds).encode())
         else:
             (run / NAME).unlink(missing_ok=True)
     except (DiskError, OSError):

@@ -20,7 +20,7 @@ from bridle.run.logs_of_purpose import Purpose, logs_of
 from bridle.run.request import Mode, Request
 
 if TYPE_CHECKING:
-    from bridle.run.recover import LoggedRun
+    from bridle.run.read_log import LoggedRun
 
 SUMMARY_TASK = "summarize"
 """The name of summaries in their logs."""

@@ -3,8 +3,7 @@
 Views, notices and `--json` share this record; its JSON is a public interface.
 """
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: msgspec is slow to evaluate annotations that are text.
 import shlex
 from collections.abc import Collection
 from datetime import datetime

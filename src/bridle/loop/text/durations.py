@@ -8,7 +8,7 @@ _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 # What a value must be, to follow "must be" in a message.
 EXPECTED = "a duration above 0, such as 90s, 15m or 8h, or a number of seconds"
 _PART = r"\d+(?:\.\d+)?"
-_DURATION = re.compile(rf"(?:{_PART}\s*[smhd]\s*)+|{_PART}", re.IGNORECASE | re.ASCII)
+_DURATION = rf"(?ia)(?:{_PART}\s*[smhd]\s*)+|{_PART}"
 # A hundred years: longer than any run, and short enough for every clock and calendar.
 _LONGEST_SECONDS = 100 * 365 * 86400.0
 
@@ -16,7 +16,7 @@ _LONGEST_SECONDS = 100 * 365 * 86400.0
 def parse_duration(text: str) -> float:
     """Parse a duration into seconds. Raises ValueError with what was given instead, as "got …"."""
     stripped = text.strip()
-    if not _DURATION.fullmatch(stripped):
+    if not re.fullmatch(_DURATION, stripped):
         raise ValueError(f"got {text!r}")
     parts = re.findall(rf"({_PART})\s*([smhd]?)", stripped.lower())
     return checked_seconds(sum(float(number) * _UNIT_SECONDS[unit or "s"] for number, unit in parts))

@@ -9,13 +9,13 @@ from bridle.wire.events.surrogates import replace_surrogates
 TAB_CELLS = 4
 
 # Colours and links that tools print around their text: removed whole, so that the text stays readable.
-_SEQUENCES = re.compile(
+_SEQUENCES = (
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
     r"|\x1b[\]PX^_][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)"  # OSC, DCS and the like: titles, links, clipboard
     r"|\x1b[ -/]+[0-~]"  # character sets
     r"|\x9b[0-?]*[ -/]*[@-~]"  # CSI again, as one character
 )
-_CONTROL = re.compile(
+_CONTROL = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 without tab and newline, DEL, C1
     "\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"  # invisible, line breaking and reordering characters
     "\ud800-\udfff"  # lone surrogates, which cannot be encoded
@@ -31,8 +31,8 @@ def escape_controls(text: str) -> str:
         return text
     text = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(TAB_CELLS)
     if "\x1b" in text or "\x9b" in text:
-        text = _SEQUENCES.sub("", text)
-    return _CONTROL.sub(_visible, text)
+        text = re.sub(_SEQUENCES, "", text)
+    return re.sub(_CONTROL, _visible, text)
 
 
 def escape_line(text: str) -> str:

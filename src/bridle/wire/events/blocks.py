@@ -3,8 +3,7 @@
 A block of an unknown type is kept whole as an UnknownBlock.
 """
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: msgspec is slow to evaluate annotations that are text.
 from typing import Any, ClassVar, TypeAlias, get_args
 
 import msgspec

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from itertools import repeat
 from typing import cast
 
@@ -31,7 +32,6 @@ class _SystemHead(Event, frozen=True, kw_only=True, tag="system", eq=False, gc=F
 
 _decode_line = msgspec.json.Decoder(_SystemHead | Plain).decode
 _decode_object = msgspec.json.Decoder(JsonObject).decode
-_decode_system = {subtype: msgspec.json.Decoder(kind).decode for subtype, kind in SYSTEM_KINDS.items()}
 _set = msgspec.structs.force_setattr
 _DECODE_ERRORS = (msgspec.MsgspecError, ValueError, RecursionError)
 
@@ -134,13 +134,19 @@ def _decode_one(line: bytes | Oversize) -> list[Event]:
 
 def _decode_system_event(head: _SystemHead) -> Event:
     """Decode the whole system event of a line whose head is known."""
-    decode_kind = _decode_system.get(head.subtype)
+    decode_kind = _system_decoder(head.subtype) if head.subtype in SYSTEM_KINDS else None
     try:
         event = decode_kind(head.raw) if decode_kind else System(subtype=head.subtype, value=_decode_object(head.raw))
     except _DECODE_ERRORS:
         [event] = decode_tolerantly(head.raw)
     _set(event, "raw", head.raw)
     return event
+
+
+@cache
+def _system_decoder(subtype: str) -> Callable[[bytes], Event]:
+    """Return the decoder of a system event, created when the first such event is met: that takes a while."""
+    return msgspec.json.Decoder(SYSTEM_KINDS[subtype]).decode
 
 
 def _may_hold_absurd_integer(line: bytes) -> bool:

@@ -6,7 +6,6 @@ the whole line.
 
 from __future__ import annotations
 
-import json
 import re
 import types
 from collections.abc import Callable
@@ -23,7 +22,6 @@ _REASON_LIMIT = 200  # characters of a decoder's error message that are kept
 # Two objects share a line when the newline between them was lost. A line of thousands is not a stream of events, and
 # each event would take a hundred times the memory of its two bytes.
 GLUED_LIMIT = 1000
-_scan = json.JSONDecoder(strict=False).raw_decode
 _blanks = re.compile(r"\s*").match
 # ValueError: a key with a lone surrogate, which msgspec cannot encode to compare it.
 _CONVERT_ERRORS = (msgspec.ValidationError, ValueError, RecursionError)
@@ -110,13 +108,16 @@ def _split_objects(line: bytes) -> list[events.Event]:
     The line must begin with an object: a line of text may begin with a number or a quoted name.
     Bytes that are not UTF-8 become surrogates here, so that each piece can be encoded to its exact bytes.
     """
+    import json  # late: few logs have such lines
+
+    scan = json.JSONDecoder(strict=False).raw_decode
     text = line.decode("utf-8", "surrogateescape")
     decoded: list[events.Event] = []
     position = _after_blanks(text, 0)
     error: Exception = ValueError("an object followed by other text")
     while position < len(text) and text[position] == "{" and len(decoded) < GLUED_LIMIT:
         try:
-            _, end = _scan(text, position)
+            _, end = scan(text, position)
         except (ValueError, RecursionError) as scan_error:
             error = scan_error
             break

@@ -4,8 +4,7 @@ Every event has the bytes that it came from (`raw`); events are equal if their o
 unknown type is kept as `Unknown`, a line that is not JSON as `Malformed`. See decode.py and encode.py.
 """
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: msgspec is slow to evaluate annotations that are text.
 from typing import Any, ClassVar, TypeAlias
 
 import msgspec

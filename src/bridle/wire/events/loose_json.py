@@ -1,8 +1,10 @@
-"""JSON as agents really print it: decode what a strict decoder rejects, and encode what came of it."""
+"""JSON as agents really print it: decode what a strict decoder rejects, and encode what came of it.
+
+`json` is imported when it is needed: most logs are read without it.
+"""
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any, TypeAlias
 
@@ -13,7 +15,7 @@ from bridle.wire.events.surrogates import replace_surrogates
 JsonObject: TypeAlias = dict[str, Any]
 """A decoded JSON object of any shape, such as the input of a tool."""
 
-_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_ESCAPED_SURROGATE = r"\\u[dD][89a-fA-F]"
 _decode_strictly = msgspec.json.Decoder().decode
 
 
@@ -22,12 +24,16 @@ def loads(text: str) -> Any:
 
     Raise ValueError or RecursionError for text that is not JSON, is nested too deep, or has an absurdly long integer.
     """
+    import json
+
     value = json.loads(text, strict=False)
-    return without_surrogates(value) if _ESCAPED_SURROGATE.search(text) else value
+    return without_surrogates(value) if re.search(_ESCAPED_SURROGATE, text) else value
 
 
 def without_surrogates(value: Any) -> Any:
     """Return a JSON value with U+FFFD for lone surrogates. Raise what `json` raises for a value that is not JSON."""
+    import json
+
     return json.loads(replace_surrogates(json.dumps(value, ensure_ascii=False)))
 
 
@@ -63,6 +69,8 @@ def to_raw(value: Any) -> msgspec.Raw:
 
 def to_bytes(value: Any) -> bytes:
     """Encode a value as compact JSON: UTF-8, or escapes where it has lone surrogates."""
+    import json
+
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     try:
         return text.encode()

@@ -1,7 +1,6 @@
 """System events, which the agent program prints about itself: one struct per subtype, others kept as System."""
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: msgspec is slow to evaluate annotations that are text.
 from typing import Any, ClassVar
 
 import msgspec

@@ -12,7 +12,7 @@ ERROR_LIMIT_CHARACTERS = 4096
 TRUNCATED = " ... (truncated)"
 NO_DETAIL = "API error (no detail)"
 
-_USAGE_LIMIT = re.compile(r"usage limit|(session|weekly|5-hour|opus|sonnet) limit (reached|hit)|hit your .{0,20}limit")
+_USAGE_LIMIT = r"usage limit|(session|weekly|5-hour|opus|sonnet) limit (reached|hit)|hit your .{0,20}limit"
 
 
 class Category(StrEnum):
@@ -46,7 +46,7 @@ def classify(text: str) -> Category:
     auth = ("401", "403", "unauthorized", "authentication", "auth error", "anthropic_api_key")
     if any(mark in lowered for mark in auth):
         return Category.AUTH
-    return Category.USAGE_LIMIT if _USAGE_LIMIT.search(lowered) else Category.API
+    return Category.USAGE_LIMIT if re.search(_USAGE_LIMIT, lowered) else Category.API
 
 
 def truncate_error(text: str) -> str:
@@ -64,7 +64,7 @@ def _by_structure(failure: Failure, record: Record) -> Category | None:
     """Return the category by the agent's own fields, which take precedence over text."""
     status, notice = failure.api_error_status, failure.notice
     if status == 429 or notice == "rate_limit":
-        is_usage = _USAGE_LIMIT.search((failure.text or "").lower()) or record.rate_limit_status == "rejected"
+        is_usage = re.search(_USAGE_LIMIT, (failure.text or "").lower()) or record.rate_limit_status == "rejected"
         return Category.USAGE_LIMIT if is_usage else Category.RATE_LIMIT
     if status in (401, 403) or notice == "authentication_failed":
         return Category.AUTH

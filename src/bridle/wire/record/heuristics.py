@@ -9,7 +9,7 @@ from bridle.wire.record.record import Record
 
 INTERACTIVE_PREFIX = "interactive-hang:"
 BACKGROUND_PREFIX = "background-task:"
-_WAITING = re.compile(r"\b(waiting on|still waiting|continuing|in progress|in the background)\b", re.IGNORECASE)
+_WAITING = r"(?i)\b(waiting on|still waiting|continuing|in progress|in the background)\b"
 
 
 def find_heuristic_warning(record: Record, *, background: bool) -> tuple[Category, str] | None:
@@ -42,4 +42,4 @@ def _has_unfinished_work(record: Record) -> bool:
     if not record.background_open:
         return False
     too_few = record.num_turns is not None and record.num_turns < record.background_launches + 2
-    return too_few or _WAITING.search(record.output) is not None
+    return too_few or re.search(_WAITING, record.output) is not None

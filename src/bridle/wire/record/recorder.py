@@ -48,7 +48,7 @@ ASK_TOOL = "AskUserQuestion"
 _MALFORMED_KEPT = 3  # enough to see what slipped into the stream
 _NOTICES_KEPT = 20  # a warning repeated with small changes must not fill the memory
 _MALFORMED_CHARACTERS = 120
-_RESET_IN_TEXT = re.compile(r"\|(\d{10,13})\b")
+_RESET_IN_TEXT = r"\|(\d{10,13})\b"
 
 
 class AgentArguments(Struct, frozen=True):
@@ -341,7 +341,7 @@ def _begins_object(line: bytes) -> bool:
 
 
 def _reset_time(text: str | None) -> int | None:
-    match = _RESET_IN_TEXT.search(text or "")
+    match = re.search(_RESET_IN_TEXT, text or "")
     return _seconds(int(match[1])) if match else None
 
 

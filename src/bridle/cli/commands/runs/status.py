@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-
 from bridle.cli.machine_interface.light_command import JSON, Arguments, LightCommand
 
 
 def _run(args: Arguments) -> int:
+    from bridle.ground.light import light_imports
+
+    light_imports.import_pathlib()
     from bridle.cli.user_interface.terminal import find_loop_run
 
     folder = find_loop_run(args.positional[0] if args.positional else None)  # first: without a run nothing is imported
 
-    _import_msgspec()
+    light_imports.import_msgspec()
     import os
 
     import msgspec
@@ -33,17 +34,6 @@ def _run(args: Arguments) -> int:
         reason = f"running, process {driver.pid}"
     print_receipt(receipt, reason, as_json=args.has(JSON.name))
     return 0
-
-
-def _import_msgspec() -> None:
-    """Import msgspec without `typing_extensions`: it prefers that to `typing`, and it is slow to import."""
-    name = "typing_extensions"
-    if name not in sys.modules:
-        sys.modules[name] = None  # type: ignore[assignment]  # an import of it fails
-        try:
-            import msgspec  # noqa: F401  # for the modules that use it
-        finally:
-            del sys.modules[name]
 
 
 command = LightCommand(
