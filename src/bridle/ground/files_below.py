@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -68,7 +67,7 @@ def replace(top: Path, name: str, data: bytes, *, mode: int = 0o644) -> None:
                 file.flush()
                 os.fsync(fd)
             if _is_folder(folder, last):
-                shutil.rmtree(last, dir_fd=folder)
+                _remove_folder(last, folder)
             os.replace(temporary, last, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             with suppress(OSError):
@@ -88,7 +87,7 @@ def remove(top: Path, name: str) -> None:
     """Remove a file, a link or a folder with all that is in it; do nothing where it, or a folder above, is missing."""
     with suppress(FileNotFoundError, NotADirectoryError), parent(top, name) as (folder, last):
         if _is_folder(folder, last):
-            shutil.rmtree(last, dir_fd=folder)
+            _remove_folder(last, folder)
         else:
             os.unlink(last, dir_fd=folder)
 
@@ -122,3 +121,10 @@ def _is_folder(folder: int, name: str) -> bool:
         return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except FileNotFoundError:
         return False
+
+
+def _remove_folder(name: str, above: int) -> None:
+    """Remove a folder, with all that is in it, in the folder of a descriptor."""
+    import shutil  # late: `bridle status` removes nothing
+
+    shutil.rmtree(name, dir_fd=above)

@@ -57,7 +57,8 @@ def take(*, since: float = 0.0) -> Census:
     """
     from bridle.ground.descendants.shared_census import SHARED  # late: most that look for one process take no census
 
-    return SHARED.take(since, _take)
+    found: Census = SHARED.take(since, _take)
+    return found
 
 
 def find_process(pid: int) -> Entry | None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import threading
+from typing import Any, Generic, TypeVar
 
 from bridle.ground.light.abc_names import Callable
 
-TYPE_CHECKING = False  # `typing` is slow to import; type checkers know the name
-if TYPE_CHECKING:
-    from bridle.ground.descendants.census import Census
+C = TypeVar("C")
 
 
-class SharedCensus:
+class SharedCensus(Generic[C]):
     """Shares one census among concurrent callers: each gets one that began after its call.
 
     A hundred agents that end together would otherwise each read all of /proc several times.
@@ -22,11 +21,11 @@ class SharedCensus:
         self._begun = 0
         self._done = 0
         self._is_busy = False
-        self._latest: Census | None = None
+        self._latest: C | None = None
         self._waiting: list[float] = []
         """From when on each caller wants the processes: a census is taken for all who wait when it begins."""
 
-    def take(self, since: float, take: Callable[[float], Census]) -> Census:
+    def take(self, since: float, take: Callable[[float], C]) -> C:
         """Return the processes that were created at `since` or later, as `take` lists them."""
         with self._turn:
             wanted = self._begun + 1
@@ -49,7 +48,7 @@ class SharedCensus:
         self._leave(latest, number)
         return latest
 
-    def _leave(self, latest: Census | None, number: int) -> None:
+    def _leave(self, latest: C | None, number: int) -> None:
         with self._turn:
             self._is_busy = False
             if latest is not None:
@@ -57,4 +56,4 @@ class SharedCensus:
             self._turn.notify_all()
 
 
-SHARED = SharedCensus()
+SHARED: SharedCensus[Any] = SharedCensus()
