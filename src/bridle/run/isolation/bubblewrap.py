@@ -21,6 +21,7 @@ from bridle.run.isolation import git_view, home_view, refusals
 from bridle.run.isolation.description import Isolation, StateFolder
 from bridle.run.isolation.git_view import GitView
 from bridle.run.isolation.program_view import PRIVATE_FOLDERS
+from bridle.run.isolation.real_paths import real
 from bridle.run.isolation.system_calls import without_keyrings
 
 # The probe takes 5 milliseconds; this is for a loaded machine.
@@ -154,7 +155,7 @@ def _private_folders() -> Iterator[_Mount]:
             shared = ("--perms", "1777") if folder.name == "tmp" else ()
             yield _Mount(folder, (*shared, "--tmpfs", str(folder)))
     # The name server's address, where /etc/resolv.conf leads there.
-    names = Path(os.path.realpath(_NAME_SERVERS))
+    names = Path(real(_NAME_SERVERS))
     shown = (names,) if any(Path(folder) in names.parents for folder in PRIVATE_FOLDERS) else ()
     yield from _paths("--ro-bind", (Path("/run/systemd/resolve"), *shown))
 
@@ -176,10 +177,11 @@ def _named(isolation: Isolation) -> Iterator[Path]:
 
 def _links(names: Iterable[Path], mounts: list[_Mount]) -> Iterator[_Mount]:
     """Make the links in paths that are missing, since their folder is shown as empty."""
-    linked = [path for path in dict.fromkeys(names) if os.path.realpath(path) != str(path)]
+    linked = [path for path in dict.fromkeys(names) if real(path) != str(path)]
     for place, target in {place: target for path in linked for place, target in _links_in(path)}.items():
         # Of those at the same place the last one counts.
-        around = max((mount for mount in reversed(mounts) if mount.path in place.parents), key=_depth, default=None)
+        above = frozenset(place.parents)
+        around = max((mount for mount in reversed(mounts) if mount.path in above), key=_depth, default=None)
         if around is not None and "--tmpfs" in around.options:
             yield _Mount(place, ("--symlink", target, str(place)))
 
@@ -193,7 +195,7 @@ def _links_in(path: Path, limit: int = _LINKS_LIMIT) -> Iterator[tuple[Path, str
             target = os.readlink(place)
             yield place, target
             yield from _links_in(folder / target, limit - 1)
-        folder = Path(os.path.realpath(place))
+        folder = Path(real(place))
 
 
 def _writable(paths: tuple[Path, ...]) -> Iterator[_Mount]:
@@ -229,22 +231,22 @@ def _refusals(isolation: Isolation) -> Iterator[_Mount]:
 def _hidden(paths: tuple[Path, ...], mounts: list[_Mount], *, mode: str) -> list[_Mount]:
     """Show folders and files as empty; `mode` is that of a folder in which nothing is visible."""
     hidden = []
-    folders = {parent for mount in mounts for parent in mount.path.parents}
-    for real in dict.fromkeys(os.path.realpath(path) for path in paths):  # bwrap does not follow absolute links
-        path = Path(real)
+    folders = {parent for folder in {mount.path.parent for mount in mounts} for parent in (folder, *folder.parents)}
+    for name in dict.fromkeys(real(path) for path in paths):  # bwrap does not follow absolute links
+        path = Path(name)
         if os.path.isdir(path):
             # What is visible in it must be reachable; else it cannot even be listed.
             used = "755" if path in folders else mode
-            hidden.append(_Mount(path, ("--perms", used, "--tmpfs", real)))
+            hidden.append(_Mount(path, ("--perms", used, "--tmpfs", name)))
         elif os.path.lexists(path):
-            hidden.append(_Mount(path, ("--ro-bind", str(_EMPTY), real)))
+            hidden.append(_Mount(path, ("--ro-bind", str(_EMPTY), name)))
     return hidden
 
 
 def _caches(isolation: Isolation) -> Iterator[_Mount]:
     for path, place in isolation.caches:
-        real = os.path.realpath(path)
-        yield _Mount(Path(real), ("--bind", str(place), real))
+        target = real(path)
+        yield _Mount(Path(target), ("--bind", str(place), target))
 
 
 def _state(state: StateFolder) -> Iterator[_Mount]:
@@ -282,9 +284,9 @@ def _work(isolation: Isolation, views: tuple[GitView, ...]) -> Iterator[_Mount]:
 def _folders_above_read_only(isolation: Isolation) -> Iterator[Path]:
     """Yield the folders of the working copy with a read-only file below: a mount of its own cannot be renamed."""
     for path in isolation.read_only:
-        real = Path(os.path.realpath(path))
-        if real.is_relative_to(isolation.work) and ".git" not in real.parts and real.exists():
-            yield from (above for above in real.parents if isolation.work in above.parents)
+        target = Path(real(path))
+        if target.is_relative_to(isolation.work) and ".git" not in target.parts and target.exists():
+            yield from (above for above in target.parents if isolation.work in above.parents)
 
 
 def _shared_by_worktrees(git: Path, worktree: Path) -> Iterator[_Mount]:
@@ -294,7 +296,7 @@ def _shared_by_worktrees(git: Path, worktree: Path) -> Iterator[_Mount]:
     if branch is not None:
         for path in (git / branch, git / "logs" / branch):
             # A program of an earlier sandbox could write HEAD, and links into the folder of its branch.
-            if os.path.realpath(path.parent) == os.path.join(os.path.realpath(git), path.parent.relative_to(git)):
+            if real(path.parent) == os.path.join(real(git), path.parent.relative_to(git)):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 writable.append(path.parent)
     yield from _paths("--ro-bind", (git,))
@@ -304,9 +306,9 @@ def _shared_by_worktrees(git: Path, worktree: Path) -> Iterator[_Mount]:
 def _paths(option: str, paths: tuple[Path, ...]) -> Iterator[_Mount]:
     """Mount the paths that exist at their own place; a link, at what it leads to."""
     for path in paths:
-        real = os.path.realpath(path)
-        if real != "/" and os.path.exists(real):
-            yield _Mount(Path(real), (option, real, real))
+        target = real(path)
+        if target != "/" and os.path.exists(target):
+            yield _Mount(Path(target), (option, target, target))
 
 
 def _branch_of(worktree: Path) -> str | None:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from bridle.ground import disk, git_folder, home
 from bridle.run.isolation import git_view, home_view, program_view
+from bridle.run.isolation.real_paths import real
 from bridle.run.isolation.sandbox_rules import SandboxRules
 from bridle.wire.project_folder import project_folder_name
 
@@ -114,10 +115,10 @@ def describe(
 
     The whole working copy of that folder is writable. `agent` is the program's dialect, None for a check.
     """
-    folder = Path(os.path.realpath(work))
+    folder = Path(real(work))
     top = git_folder.repository_top(folder) or folder
     home_name = Path(environment.get("HOME") or os.path.expanduser("~"))
-    user = Path(os.path.realpath(home_name))
+    user = Path(real(home_name))
     own, common = _git_folders(top)
     writable = _expanded(rules.writable, user)
     for state in _state_folders(agent, user, environment):
@@ -129,12 +130,14 @@ def describe(
     hidden = (*secrets, *_state_of_others(agent, user, environment), *_expanded(rules.hidden, user))
     state_of_claude = (_claude_state(folder, user, environment),) if agent in _CLAUDE_LIKE else ()
     # No link to them counts, and none in what an agent can write.
-    excluded = [Path(os.path.realpath(path)) for path in (*hidden, top, *writable)]
-    visible = [
+    excluded = [Path(real(path)) for path in (*hidden, top, *writable)]
+    borrowed = _borrowed(common, environment, state_of_claude)
+    listed = [
         *_visible(agent, user, environment, rules),
         *program_view.visible_programs(environment, program, user, excluded=excluded),
-        *(path for path in _borrowed(common, environment, state_of_claude) if _may_be_shown(path, user, excluded)),
+        *(path for path in borrowed if _may_be_shown(path, user, excluded)),
     ]
+    visible = [path for path in dict.fromkeys(listed) if os.path.lexists(path)]
     is_private = home_view.can_be_private(user) and not user.is_relative_to(top)
     found = {user / name: name.replace("/", "-") for name in home_view.caches(user, visible, is_private=is_private)}
     caches = tuple(_caches(common or top, user, environment, found, (top, *writable)))
@@ -161,7 +164,7 @@ def describe(
 
 def _own_environment() -> tuple[Path, ...]:
     """Return where the Python is that runs Bridle: what it imports at its next start runs outside of the sandbox."""
-    return tuple(Path(os.path.realpath(path)) for path in dict.fromkeys((sys.prefix, sys.base_prefix)))
+    return tuple(Path(real(path)) for path in dict.fromkeys((sys.prefix, sys.base_prefix)))
 
 
 def _names(home_name: Path, environment: Mapping[str, str], program: str | None) -> Iterator[Path]:
@@ -172,8 +175,8 @@ def _names(home_name: Path, environment: Mapping[str, str], program: str | None)
 
 def _private(user: Path, shown: Collection[Path]) -> Iterator[Path]:
     """Yield the entries of a home that are hidden; a link may lead to what is shown."""
-    real = {os.path.realpath(path) for path in shown}
-    yield from (path for path in home_view.hidden(user) if os.path.realpath(path) not in real)
+    targets = {real(path) for path in shown}
+    yield from (path for path in home_view.hidden(user) if real(path) not in targets)
 
 
 def _borrowed(
@@ -189,9 +192,9 @@ def _borrowed(
 
 def _may_be_shown(path: Path, user: Path, excluded: Collection[Path]) -> bool:
     """Return whether no excluded folder, nor the home, is in a path or around it."""
-    real = Path(os.path.realpath(path))
-    is_around = any(other.is_relative_to(real) for other in (user, *excluded))
-    return not is_around and not any(real.is_relative_to(other) for other in excluded)
+    target = Path(real(path))
+    is_around = any(other.is_relative_to(target) for other in (user, *excluded))
+    return not is_around and not any(target.is_relative_to(other) for other in excluded)
 
 
 def _borrowed_objects(repository: Path, environment: Mapping[str, str]) -> Iterator[Path]:
@@ -245,7 +248,7 @@ def _caches(
 def _state_of_others(agent: str | None, user: Path, environment: Mapping[str, str]) -> Iterator[Path]:
     """Yield the folders of agents with their logins and sessions, but not those of the program itself."""
     own = set(_state_folders(agent, user, environment))
-    claude = Path(os.path.realpath(environment.get("CLAUDE_CONFIG_DIR") or user / ".claude"))
+    claude = Path(real(environment.get("CLAUDE_CONFIG_DIR") or user / ".claude"))
     others = [] if agent in _CLAUDE_LIKE else [claude, user / ".claude", user / ".claude.json"]
     for other in _STATE_OF_AGENT:
         others += [path for path in _state_folders(other, user, environment) if path not in own]
@@ -259,7 +262,7 @@ def _expanded(paths: tuple[str, ...], user: Path) -> list[Path]:
 
 def _state_folders(agent: str | None, user: Path, environment: Mapping[str, str]) -> list[Path]:
     if agent == "codex" and environment.get("CODEX_HOME"):
-        return [Path(os.path.realpath(environment["CODEX_HOME"]))]
+        return [Path(real(environment["CODEX_HOME"]))]
     return [user / folder for folder in _STATE_OF_AGENT.get(agent or "", {})]
 
 
@@ -270,7 +273,7 @@ def _protected_state(agent: str | None, user: Path, environment: Mapping[str, st
 
 
 def _claude_state(work: Path, user: Path, environment: Mapping[str, str]) -> StateFolder:
-    folder = Path(os.path.realpath(environment.get("CLAUDE_CONFIG_DIR") or user / ".claude"))
+    folder = Path(real(environment.get("CLAUDE_CONFIG_DIR") or user / ".claude"))
     visible = home_view.matching(folder, VISIBLE_OF_CLAUDE)
     return StateFolder(folder, visible, (f"projects/{project_folder_name(str(work))}",), (".credentials.json",))
 
@@ -280,4 +283,4 @@ def _git_folders(top: Path) -> tuple[Path | None, Path | None]:
     own = git_folder.git_folder(top)
     if own is None or not os.path.isdir(own):
         return None, None
-    return Path(os.path.realpath(own)), Path(os.path.realpath(git_folder.common_folder(own)))
+    return Path(real(own)), Path(real(git_folder.common_folder(own)))

@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
-from fnmatch import fnmatchcase, translate
 from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import disk
+from bridle.run.isolation.name_patterns import matches_any
+from bridle.run.isolation.real_paths import real
 
 # Folders and files that hold keys. They cannot even be listed, also in a working copy that is the home itself.
 HIDDEN = (
@@ -58,8 +59,9 @@ VISIBLE = (
     *(".tool-versions", ".python-version", ".node-version", ".nvmrc", ".ruby-version", ".java-version", ".terminfo"),
     *(".fonts", ".hushlogin", ".mavenrc", ".sbt/*.sbt", ".sbt/repositories"),
 )
-# Those of them that are entries of the home itself.
-_VISIBLE_ENTRY = re.compile("|".join(translate(pattern) for pattern in VISIBLE if "/" not in pattern))
+# Those of them that are entries of the home itself, and the others.
+_IS_VISIBLE_ENTRY = matches_any(tuple(pattern for pattern in VISIBLE if "/" not in pattern))
+_VISIBLE_BELOW = tuple(pattern for pattern in VISIBLE if "/" in pattern)
 
 # Settings of package managers: visible as long as they have no key.
 VISIBLE_WITHOUT_KEYS = (
@@ -104,25 +106,31 @@ def named_caches(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
         value = environment.get(variable, "")
         if os.path.isabs(value):
             for folder in folders:
-                yield f"{variable}-{folder}".strip("-"), Path(os.path.realpath(os.path.join(value, folder)))
+                yield f"{variable}-{folder}".strip("-"), Path(real(os.path.join(value, folder)))
 
 
 def hidden(user: Path) -> list[Path]:
     """Return the entries of a home that are hidden: their names begin with a dot, and are not listed."""
-    names = [name for name in _names(user) if name.startswith(".") and not _VISIBLE_ENTRY.fullmatch(name)]
+    names = [name for name in _names(user) if name.startswith(".") and not _IS_VISIBLE_ENTRY(name)]
     below = f"{user}/".replace("//", "/")
     # A link out of the home leads to what is visible anyway.
-    return [user / name for name in names if os.path.realpath(user / name).startswith(below)]
+    return [user / name for name in names if real(user / name).startswith(below)]
 
 
 def visible(user: Path) -> Iterator[Path]:
-    """Yield the listed files and folders that are below such an entry, and listed links: they may lead below one."""
-    for pattern in VISIBLE:
-        if "/" in pattern:
-            yield from sorted(user.glob(pattern)) if "*" in pattern else [user / pattern]
+    """Yield the listed files and folders that are below such an entry, and listed links: they may lead below one.
+
+    Those that exist: few of the list do.
+    """
+    for pattern in _VISIBLE_BELOW:
+        folder, _, name = pattern.rpartition("/")
+        if "*" in name:
+            yield from (user / folder / found for found in matching(user / folder, (name,)))
+        elif os.path.lexists(f"{user}/{pattern}"):
+            yield user / pattern
     yield from (user / name for name in matching(user, VISIBLE) if os.path.islink(user / name))
     for name in VISIBLE_WITHOUT_KEYS:
-        if _has_no_key(user / name):
+        if os.path.lexists(f"{user}/{name}") and _has_no_key(user / name):
             yield user / name
 
 
@@ -158,7 +166,8 @@ def entries(user: Path) -> list[Path]:
 
 def matching(folder: Path, patterns: Collection[str]) -> tuple[str, ...]:
     """Return the names in a folder that match one of the patterns."""
-    return tuple(name for name in _names(folder) if any(fnmatchcase(name, pattern) for pattern in patterns))
+    is_listed = matches_any(tuple(patterns))
+    return tuple(name for name in _names(folder) if is_listed(name))
 
 
 def links_in(folder: Path) -> list[str]:

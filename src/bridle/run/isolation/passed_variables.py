@@ -6,8 +6,8 @@ An agent gets the variables that it needs to reach its model; a check gets none 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from fnmatch import fnmatchcase
 
+from bridle.run.isolation.name_patterns import matches_any
 from bridle.wire.mask import SECRET_NAMES
 
 # Of the machine, the user, the terminal, and the network between them.
@@ -94,4 +94,4 @@ def _is_secret(name: str) -> bool:
 
 
 def _matches(name: str, patterns: Collection[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    return bool(matches_any(tuple(patterns))(name))

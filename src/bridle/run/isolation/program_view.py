@@ -10,10 +10,12 @@ import os
 import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import disk, git_folder
+from bridle.run.isolation.real_paths import real
 
 # The folder of the package `bridle`, which may be that of a checkout.
 PACKAGES = str(Path(__file__).parents[3])
@@ -42,10 +44,10 @@ def visible_programs(
 
     `excluded` are folders that agents can write to, or that are hidden: no link in or to them counts.
     """
-    named = [] if program is None else [program, os.path.realpath(program)]
+    named = [] if program is None else [program, real(program)]
     on_path = path_folders(environment)
     folders = [*on_path, *(os.path.dirname(path) for path in named), sys.prefix, sys.base_prefix, PACKAGES]
-    for folder in dict.fromkeys(os.path.realpath(folder) for folder in folders):
+    for folder in dict.fromkeys(real(folder) for folder in folders):
         parent = os.path.dirname(folder)
         place = parent if os.path.isfile(os.path.join(parent, "pyvenv.cfg")) else folder
         if _is_private(place, user):
@@ -58,26 +60,34 @@ def visible_programs(
 
 def _linked(folder: str, user: Path, excluded: Collection[Path]) -> Iterator[str]:
     """Yield what the links in a folder of PATH lead to."""
-    real = os.path.realpath(folder)
-    if _is_below(real, excluded) or git_folder.repository_top(Path(real)) is not None:
+    place = real(folder)
+    if _is_below(place, excluded) or git_folder.repository_top(Path(place)) is not None:
         return
     # In a folder of the system only links that name the other place: it has thousands.
-    prefixes = ("",) if _is_private(real, user) or _is_below(real, (user,)) else (str(user), *PRIVATE_FOLDERS)
+    prefixes = ("",) if _is_private(place, user) or _is_below(place, (user,)) else (str(user), *PRIVATE_FOLDERS)
     try:
-        with os.scandir(real) as entries:
-            links = [entry.path for entry in entries if entry.is_symlink()]
-        yield from (os.path.realpath(link) for link in links if os.readlink(link).startswith(prefixes))
+        state = os.stat(place)
+        links = _links_in(place, (state.st_dev, state.st_ino, state.st_mtime_ns, state.st_ctime_ns))
     except OSError:
         return  # it is on PATH, and is missing
+    yield from (real(link) for link, target in links if target.startswith(prefixes))
+
+
+@lru_cache(maxsize=64)
+def _links_in(folder: str, _state: tuple[int, ...]) -> tuple[tuple[str, str], ...]:
+    """Return the links in a folder with their targets; listed again if the folder has changed, and with it a link."""
+    with os.scandir(folder) as entries:
+        links = [entry.path for entry in entries if entry.is_symlink()]
+    return tuple((link, os.readlink(link)) for link in links)
 
 
 def _started_by(named: Collection[str], excluded: Collection[Path]) -> Iterator[str]:
     """Yield the programs whose paths are in the script of a program."""
     for path in named:
-        if _is_below(os.path.realpath(path), excluded):
+        if _is_below(real(path), excluded):
             continue
         try:
-            script = disk.read_bounded(Path(os.path.realpath(path)), _SCRIPT_LIMIT_BYTES)
+            script = disk.read_bounded(Path(real(path)), _SCRIPT_LIMIT_BYTES)
         except DiskError:
             continue  # it is missing, or too large for such a script
         if script.startswith(b"#!"):

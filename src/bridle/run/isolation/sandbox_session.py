@@ -20,6 +20,7 @@ from bridle.run.isolation import bubblewrap, git_view, refusals, seatbelt
 from bridle.run.isolation.description import Isolation, describe
 from bridle.run.isolation.git_view import GitView
 from bridle.run.isolation.passed_variables import passed_variables
+from bridle.run.isolation.real_paths import resolved_once
 from bridle.run.isolation.refusals import OnRefused
 from bridle.run.isolation.sandbox_rules import SEATBELT, ChosenSandbox
 from bridle.run.isolation.system_calls import without_keyrings
@@ -86,16 +87,17 @@ def enter_sandbox(
     if not chosen.is_on or chosen.program is None:
         yield Sandboxed(argv, environment)
         return
-    isolation = describe(
-        work or cwd,
-        environment,
-        agent=agent,
-        program=argv[0],
-        rules=chosen.rules,
-        read_only=read_only,
-        results=results,
-        has_network=has_network,
-    )
+    with resolved_once():
+        isolation = describe(
+            work or cwd,
+            environment,
+            agent=agent,
+            program=argv[0],
+            rules=chosen.rules,
+            read_only=read_only,
+            results=results,
+            has_network=has_network,
+        )
     if chosen.name == SEATBELT:
         with tempfile.TemporaryDirectory(prefix="bridle-") as temporary:
             command = seatbelt.command(isolation, temporary=Path(temporary))
@@ -119,7 +121,8 @@ def open_sandbox(
             views = bubblewrap.git_views(isolation, Path(private))
             with _refusals(Path(private), on_refused) as file:
                 isolation = replace(isolation, refusals=file)
-                options = bubblewrap.options(isolation, is_root=os.geteuid() == 0, cwd=cwd, views=views)
+                with resolved_once():
+                    options = bubblewrap.options(isolation, is_root=os.geteuid() == 0, cwd=cwd, views=views)
                 try:
                     yield Sandbox(program, tuple(options), status, without_keyrings())
                 except BaseException:
