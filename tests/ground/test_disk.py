@@ -38,6 +38,27 @@ def test_a_file_is_replaced_as_a_whole_and_is_private(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["state.json"]
 
 
+def test_content_is_synced_before_its_rename_and_the_folder_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    sync, rename = os.fsync, os.replace
+
+    def record_sync(fd: int) -> None:
+        steps.append("folder" if stat.S_ISDIR(os.fstat(fd).st_mode) else "file")
+        sync(fd)
+
+    def record_rename(old: Path, new: Path) -> None:
+        steps.append("rename")
+        rename(old, new)
+
+    monkeypatch.setattr(os, "fsync", record_sync)
+    monkeypatch.setattr(os, "replace", record_rename)
+    disk.write_atomic(tmp_path / "state.json", b"one")
+    disk.write_new(tmp_path / "new.json", b"one")
+    assert steps == ["file", "rename", "folder", "file"]
+
+
 def test_the_asked_mode_is_kept_whatever_the_mask(tmp_path: Path) -> None:
     code = (
         "import os, sys, pathlib; os.umask(0o077)\n"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -137,6 +138,23 @@ def test_a_removed_lock_file_does_not_let_two_in(tmp_path: Path) -> None:
         path.unlink()
         with FileLock.hold(path, holder="second"), pytest.raises(LockHeld, match="held by second"):
             FileLock.hold(path, holder="third")
+
+
+def test_a_lock_file_that_is_removed_while_it_is_locked_is_not_the_lock(tmp_path: Path) -> None:
+    path, lock_file = tmp_path / "lock", fcntl.flock
+    removed: list[Path] = []
+
+    def remove_first(fd: int, operation: int) -> None:
+        if not removed:
+            removed.append(path)
+            path.unlink()
+        lock_file(fd, operation)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fcntl, "flock", remove_first)
+        first = FileLock.hold(path, holder="first")
+    with first, pytest.raises(LockHeld, match="held by first"):
+        FileLock.hold(path, holder="second")
 
 
 def test_a_holder_that_left_no_note_is_still_refused_clearly(tmp_path: Path) -> None:

@@ -35,6 +35,8 @@ def test_a_crash_is_retried_and_a_result_a_limit_or_a_fault_is_not() -> None:
     assert not retried(Record(), exit_code=1, timed_out=True)
     assert not retried(Record(), exit_code=1, fault="the disk is full")
     assert not retried(Record(), exit_code=None, not_found="no such program")
+    assert retried(Record(results=1, is_turn_open=True))
+    assert not retried(Record(results=1, is_turn_open=True), ended_by_us=True)
 
 
 def test_the_lenient_policy_retries_only_an_error() -> None:

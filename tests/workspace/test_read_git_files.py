@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.workspace import read_git_files, ref_lock, snapshot
+from bridle.workspace import index_file, read_git_files, ref_lock, snapshot
 from bridle.workspace.commit import commit, first_parents, format_message, list_commits, write_commit
 from bridle.workspace.git import Git
 from tests.workspace.fixtures.repositories import git, make_repository, write
@@ -221,6 +221,28 @@ def test_an_index_that_was_seen_before_is_known_and_every_change_is_seen(tmp_pat
     (repo.folder / "sub" / "b.txt").unlink()
     seen.add(asyncio.run(snapshot.tree_of_all(repo)))
     assert len(seen) == 6
+
+
+def test_the_tree_of_the_index_is_written_again_where_git_has_lost_it(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r")
+    write(repo.folder, {"a.txt": "changed\n"})
+    git(repo.folder, "add", "a.txt")
+    tree = asyncio.run(snapshot.staged_tree(repo))
+    (repo.folder / ".git/objects" / tree[:2] / tree[2:]).unlink()
+    assert asyncio.run(snapshot.staged_tree(repo)) == tree
+    assert _says(repo.folder, "cat-file", "-t", tree) == "tree"
+
+
+def test_an_index_without_a_checksum_is_identified_by_its_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "index"
+    path.write_bytes(b"one" + bytes(20))
+    facts = path.stat()
+    monkeypatch.setattr(os, "fstat", lambda _fd: facts)  # as if no time or size told them apart
+    before = index_file.identify(path)
+    path.write_bytes(b"two" + bytes(20))
+    assert index_file.identify(path) != before
 
 
 def test_a_file_that_is_only_meant_to_be_added_is_in_the_tree_of_all(tmp_path: Path) -> None:

@@ -126,3 +126,26 @@ def test_a_lock_without_a_note_of_its_holder_is_that_of_another_driver(tmp_path:
             driven.drive()
     finally:
         os.close(fd)
+
+
+class Payer(Worker):
+    """A performer whose agents cost what their task says."""
+
+    async def perform(self, job: Job) -> Posted:
+        metadata = {"costUsd": job.task.document.get("cost")}
+        return Posted(OK, value=1, metadata=metadata, started_at="x", finished_at="x")
+
+
+def test_a_cost_that_is_known_does_not_make_an_earlier_one_known(tmp_path: Path) -> None:
+    source = """
+    async def process(inputs, ctx):
+        for cost in (0.25, None, 0.5):
+            await ctx.task(free, {"kind": "work", "cost": cost})
+    """
+    driven = new_driven_run(tmp_path, source, has_git=False)
+
+    async def main() -> tuple[float | None, float]:
+        result = await driver(driven, Payer()).drive()
+        return result.cost_usd, result.known_cost_usd
+
+    assert asyncio.run(main()) == (None, 0.75)

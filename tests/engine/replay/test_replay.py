@@ -15,7 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.engine.iterate.iteration_report import Iteration
-from bridle.errors import ProcessDiverged
+from bridle.errors import DiskError, ProcessDiverged
+from bridle.journal.format.entries import Entry, Request
+from bridle.journal.stores.file_store import FileWriter
 from bridle.journal.stores.store import Store
 from tests.engine.fixtures.iterated_runs import IteratedRun
 
@@ -236,6 +238,25 @@ def test_a_diverged_engine_goes_on_once_the_code_is_restored(tmp_path: Path) -> 
     iterated.post("1", "value")
     assert engine.iterate().output == "value"
     assert iterated.types() == ["EFFECT_REQUESTED", "EFFECT_RESOLVED", "RUN_COMPLETED"]
+
+
+def test_an_engine_whose_requests_were_recorded_in_part_records_the_others(tmp_path: Path) -> None:
+    source = "async def process(inputs, ctx):\n    await asyncio.gather(ctx.task(step, 1), ctx.task(step, 2))\n"
+    iterated = IteratedRun(tmp_path, source)
+    engine, request = iterated.engine(), FileWriter.request
+
+    def refuse_second(writer: FileWriter, wanted: Request) -> Entry:
+        if wanted.step_id == "S000002":
+            raise DiskError("the disk is full")
+        return request(writer, wanted)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FileWriter, "request", refuse_second)
+        with pytest.raises(DiskError):
+            engine.iterate()
+    assert iterated.types() == ["EFFECT_REQUESTED"]
+    assert [action.effect.step_id for action in engine.iterate().actions] == ["S000001", "S000002"]
+    assert iterated.types() == ["EFFECT_REQUESTED", "EFFECT_REQUESTED"]
 
 
 def test_a_module_beside_the_process_has_no_memory_of_the_last_iteration(tmp_path: Path) -> None:

@@ -194,3 +194,17 @@ def test_after_two_sleeps_the_clock_is_not_before_the_end_of_either() -> None:
     clock.pass_moment(earlier)
     assert clock.read()[0] == later
     assert clock.read() == (later, None)
+
+
+def test_sleeps_that_are_due_together_end_in_the_order_of_their_times(tmp_path: Path) -> None:
+    source = """
+    async def process(inputs, ctx):
+        began = ctx.now()
+        await asyncio.gather(*[ctx.sleep_until(began + timedelta(minutes=minutes)) for minutes in (3, 1, 2)])
+    """
+    run = IteratedRun(tmp_path, source)
+    run.iterate()
+    run.clock.move(minutes=5)
+    assert run.iterate().status == "completed"
+    ended = [entry.data["effectId"] for entry in run.entries() if entry.type == "EFFECT_RESOLVED"]
+    assert ended == [run.effect(step).effect_id for step in ("2", "3", "1")]

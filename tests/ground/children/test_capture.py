@@ -85,6 +85,40 @@ def test_a_callback_that_raises_ends_the_command(tmp_path: Path) -> None:
     assert_gone(int((tmp_path / "pid").read_text("utf-8")))
 
 
+class FullLog(Exception):
+    """The error of a callback."""
+
+
+class ChildWithLateError:
+    """A command that has exited, whose output was read, and whose callback failed after that."""
+
+    stderr_tail, tap_error = b"", FullLog()
+
+    async def read(self) -> None:
+        return None
+
+    async def wait(self, _seconds: float) -> int:
+        return 0
+
+    async def stop(self, *, timeouts: object) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("waits_for_output", [True, False])
+def test_a_callback_that_raises_at_the_very_end_is_not_overheard(
+    monkeypatch: pytest.MonkeyPatch, *, waits_for_output: bool
+) -> None:
+    async def start_child(*_words: object, **_options: object) -> ChildWithLateError:
+        return ChildWithLateError()
+
+    monkeypatch.setattr(module.child_process, "start", start_child)
+    with pytest.raises(FullLog):
+        run("", waits_for_output=waits_for_output)
+
+
 def test_a_command_over_its_time_limit_ends_with_its_descendants(tmp_path: Path) -> None:
     captured = run(f"sleep 600 & echo $! > {tmp_path}/pid; echo early; wait", seconds=0.5)
     assert (captured.stdout, captured.exit_code) == (b"early\n", None)

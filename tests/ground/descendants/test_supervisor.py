@@ -83,6 +83,39 @@ def test_a_daemon_without_parent_session_and_environment_ends_with_its_child(wor
     play(story)
 
 
+# It stops itself, and notes that it was asked to end.
+STOPS_ITSELF = """
+import os, signal
+def leave(*_):
+    open({path!r}, "w").close()
+    os._exit(0)
+signal.signal(signal.SIGTERM, leave)
+os.close(1); os.close(2)
+os.kill(os.getpid(), signal.SIGSTOP)
+signal.pause()
+"""
+
+
+def test_a_stopped_daemon_is_continued_so_that_it_ends_by_itself(tmp_path: Path) -> None:
+    noted = tmp_path / "noted"
+
+    async def story() -> None:
+        command = daemon(STOPS_ITSELF.format(path=str(noted)))
+        child = await child_process.start(Spawn(command, Path("/"), dict(os.environ), new_token()))
+        try:
+            output = b""
+            while (part := await child.read()) is not None:
+                output += part
+            while _text(Path(f"/proc/{int(output)}/stat")).rpartition(") ")[2][:1] != "T":
+                await asyncio.sleep(0.01)
+            await child.stop(timeouts=StopTimeouts(descendants_seconds=HANG_SECONDS / 2))
+        finally:
+            await child.close()
+
+    play(story)
+    assert noted.exists()
+
+
 def test_a_daemon_that_forks_and_exits_without_pause_is_caught() -> None:
     marker = new_token()
 

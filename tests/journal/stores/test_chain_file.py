@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from bridle.journal.format import codec, layout
+from bridle.journal.format.chain import Chain, repair_line
 from bridle.journal.stores.chain_file import head_at, newest_head, read_chain
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.upkeep.repair import carry_out, plan_repair
@@ -58,6 +59,18 @@ def test_an_entry_of_another_program_is_added_by_the_next_writer(tmp_path: Path)
     assert later_entries(run) == [4]
 
 
+def test_links_of_entries_that_another_program_has_replaced_are_not_continued(tmp_path: Path) -> None:
+    run = make_run(tmp_path)
+    for removed in sorted((run / layout.JOURNAL).iterdir())[2:]:
+        removed.unlink()
+    (run / layout.STATE / layout.PACK_FILE).unlink()
+    with FileStore(run).write("test") as writer:
+        name = f"000003.{writer.new_id()}.json"
+    (run / layout.JOURNAL / name).write_bytes(codec.encode("STOP_HOOK_INVOKED", MOMENT, {}))
+    append(run)
+    assert later_entries(run) == [3]
+
+
 def test_removed_entries_stay_in_the_chain(tmp_path: Path) -> None:
     run = make_run(tmp_path)
     removed = max((run / layout.JOURNAL).iterdir())
@@ -73,10 +86,18 @@ def test_a_repair_is_in_the_chain(tmp_path: Path) -> None:
     broken = sorted((run / layout.JOURNAL).iterdir())[2]
     broken.write_bytes(broken.read_bytes()[:-5])
     (run / layout.STATE / layout.PACK_FILE).unlink()
+    with (run / layout.CHAIN_FILE).open("ab") as chain:
+        chain.write(b"5 torn")
     carry_out(run, plan_repair(run))
     append(run)
     assert later_entries(run) == [3]
-    assert chain_of(run).removed == []
+    assert (chain_of(run).removed, chain_of(run).invalid_lines) == ([], [])
+
+
+def test_a_repair_that_kept_more_entries_than_there_were_is_an_invalid_line(tmp_path: Path) -> None:
+    text = (make_run(tmp_path) / layout.CHAIN_FILE).read_bytes()
+    assert Chain(text + repair_line(4)).invalid_lines == []
+    assert Chain(text + repair_line(5)).invalid_lines == [5]
 
 
 def test_a_run_without_a_chain_never_gets_one(tmp_path: Path) -> None:

@@ -172,17 +172,22 @@ def test_the_pack_of_another_run_is_seen_through(more: int, tmp_path: Path) -> N
     goes_on(run)
 
 
-def test_after_a_writer_that_died_the_folder_is_listed_whatever_its_mark_says(tmp_path: Path) -> None:
+@pytest.mark.parametrize("keeps_view", [False, True])
+def test_after_a_writer_that_died_the_folder_is_listed_whatever_its_mark_says(
+    tmp_path: Path, *, keeps_view: bool
+) -> None:
     made = long_run(tmp_path, "r", resolved=1, pending=1)
-    with FileStore(made.run).write("test") as writer:
+    store = FileStore(made.run, reuses_view=keeps_view)
+    with store.write("test") as writer:
         writer.append("BRIDLE_X", {})
+    assert store.state().position.seq == made.seq + 1
     journal, lock = made.run / layout.JOURNAL, made.run / layout.LOCK_FILE
     mark = journal.stat().st_mtime_ns
     made.seq, made._ulid = made.seq + 1, FileReader(made.run).position().ulid
     made.append("STOP_HOOK_INVOKED", {"sessionId": "s"})
     os.utime(journal, ns=(mark, mark))
     lock.write_text('{"pid": 4194305, "holder": "task:post", "since": "2026-11-15T00:00:00.000Z"}\n', encoding="utf-8")
-    with FileStore(made.run).write("test") as writer:
+    with store.write("test") as writer:
         assert writer.append("BRIDLE_X", {}).seq == made.seq + 1
     assert told(made.run) == truth(made.run)
 

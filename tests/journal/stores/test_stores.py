@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
 from itertools import cycle, pairwise
@@ -9,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from bridle.errors import EffectNotFound, EffectResolved, InternalError, KeyMismatch, LockHeld, UsageError
+from bridle.errors import DiskError, EffectNotFound, EffectResolved, InternalError, KeyMismatch, LockHeld, UsageError
+from bridle.ground import disk
 from bridle.journal.format import layout
 from bridle.journal.format.entries import Output, Posted
 from bridle.journal.format.state import fold
 from bridle.journal.stores.create import NewRun, create_run
-from bridle.journal.stores.file_store import FileStore
+from bridle.journal.stores.file_store import SNAPSHOT_LIMIT_ENTRIES, FileStore
 from bridle.journal.stores.store import Store
+from tests.journal.fixtures.chained_runs import append, make_run
 from tests.journal.fixtures.entry_steps import MOMENT, failure, ids, make_request, ok
 from tests.journal.fixtures.memory_store import MemoryStore
 
@@ -305,3 +308,31 @@ def test_a_pack_that_was_replaced_or_torn_under_a_store_that_keeps_what_it_saw_i
         with kept.write("test") as writer:
             writer.append("BRIDLE_X", {})
         assert fold(other.entries()).position.seq == kept.state().position.seq == other.state().position.seq
+
+
+def test_a_writer_that_could_not_write_an_entry_appends_no_other(tmp_path: Path) -> None:
+    run = make_run(tmp_path, entries=1)
+
+    def refuse(_old: Path, new: Path) -> None:
+        raise DiskError(f"{new} could not be replaced")
+
+    with FileStore(run).write("test") as writer:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(disk, "move", refuse)
+            with pytest.raises(DiskError):
+                writer.append("BRIDLE_X", {})
+        with pytest.raises(InternalError, match="has failed"):
+            writer.append("BRIDLE_X", {})
+    append(run)
+    assert [entry.seq for entry in FileStore(run).entries()] == [1, 2]
+
+
+def test_the_cache_of_the_format_has_the_end_of_a_long_run(tmp_path: Path) -> None:
+    run = make_run(tmp_path, entries=SNAPSHOT_LIMIT_ENTRIES + 1)
+    path = run / layout.STATE / layout.STATE_FILE
+    path.unlink(missing_ok=True)
+    append(run)
+    assert not path.exists()
+    with FileStore(run).write("test") as writer:
+        ended = writer.append("RUN_HALTED", {"reason": "enough"})
+    assert json.loads(path.read_bytes())["stateVersion"] == ended.seq

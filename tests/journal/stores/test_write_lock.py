@@ -68,6 +68,17 @@ def test_a_lock_that_is_older_than_the_process_with_its_number_is_passed_over(tm
             FileStore(run).write("test", wait_seconds=SHORT_WAIT_SECONDS).__enter__()
 
 
+def test_a_lock_that_seems_a_moment_older_than_its_process_is_respected(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    with living() as process:
+        ticks = int(Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[19])
+        started = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + ticks / os.sysconf("SC_CLK_TCK")
+        written = started - write_lock.CLOCK_ERROR_SECONDS / 2
+        os.utime(foreign_lock(run, process.pid), (written, written))
+        with pytest.raises(LockHeld):
+            FileStore(run).write("test", wait_seconds=SHORT_WAIT_SECONDS).__enter__()
+
+
 def test_a_copied_lock_that_was_taken_before_the_process_with_its_number_started_is_passed_over(tmp_path: Path) -> None:
     run = new_run(tmp_path)
     with living() as process:

@@ -127,6 +127,9 @@ def test_what_an_agent_writes_about_is_not_what_happened_to_it() -> None:
     words = "I made the page that says: Usage limit reached, please run /login; credit balance is too low. 529."
     fine = result(words, is_error=False)
     assert told("claude", fine, exit_code=0) == (OK, None)
+    work = [{"type": "text", "text": words}, {"type": "tool_use", "id": "t", "name": "Bash", "input": {}}]
+    died = {"type": "assistant", "message": {"role": "assistant", "content": work}, "session_id": SESSION}
+    assert told("claude", died) == (CRASHED, None)
 
 
 def test_a_user_reads_what_to_do() -> None:

@@ -100,6 +100,17 @@ def test_an_agent_that_left_the_branch_is_brought_back_with_its_files(here: Repo
     assert here.git("rev-parse", "other").strip() == here.git("rev-parse", "main").strip()
 
 
+def test_a_commit_that_an_agent_has_rewritten_is_restored_and_its_own_one_kept(here: Repository) -> None:
+    here.write({"a.txt": "2\n"})
+    done = commit(here).commit
+    here.git("commit", "-q", "--amend", "-m", "mine")
+    own = head(here)
+    assert asyncio.run(branch.keep_branch(here.context, head=done))
+    assert head(here) == done
+    assert here.git("rev-parse", f"refs/bridle/kept/{RUN}/moved-{own}").strip() == own
+    assert any(own in line for line in here.printed)
+
+
 def test_a_rollback_keeps_what_it_undoes_and_can_be_repeated(here: Repository) -> None:
     asyncio.run(snapshot.take(here.context.git, name="start", why="test"))
     here.write({"a.txt": "work\n", "new.txt": "n\n"})

@@ -598,6 +598,13 @@ def test_a_commit_by_the_agent_does_not_allow_an_edit(here: Repository) -> None:
     assert here.read("tests/test_named.py") == NAMED
 
 
+def test_what_an_interrupted_attempt_has_noted_is_what_the_next_one_reports(here: Repository) -> None:
+    here.write({"bridle.toml": "tries = 99\n"})
+    first = here.protect()["undone"]
+    (here.folder / "bridle.toml").unlink()
+    assert here.protect()["undone"] == first != here.protect(iteration=2)["undone"]
+
+
 def test_changes_are_reported_against_the_last_commit_of_the_run(here: Repository) -> None:
     assert here.protect()["changed"] is False
     here.write({"app.py": "x = 2\n"})

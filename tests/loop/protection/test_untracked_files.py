@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bridle.loop.protection import untracked_files
-from bridle.workspace import snapshot
+from bridle.workspace import files_index, snapshot
 from tests.loop.fixtures.repositories import Repository, make_repository
 
 MINE: dict[str, str | bytes] = {"notes.txt": "mine\r\n", "drafts/one.md": b"\xff\x00", "drafts/two words.md": "two"}
@@ -54,6 +54,20 @@ def test_changed_files_stay_and_the_earlier_version_is_reported(tmp_path: Path) 
     assert (here.folder / "notes.txt").read_text() == "the agent's"
     text = report["what"].split("`")[1].split()
     assert here.git(*text[1:]).splitlines() == ["mine"]
+
+
+def test_a_file_that_an_agent_hides_from_git_is_in_the_next_snapshot(tmp_path: Path) -> None:
+    here = make_repository(tmp_path / "r", {"app.py": "1"}, untracked=MINE)
+    here.start()
+    git = here.context.git
+    asyncio.run(snapshot.take(git, name="before"))
+    here.write({".gitignore": "notes.txt\n"})
+    files_index.drop(git)  # another driver has none
+    taken = asyncio.run(snapshot.take(git, name="before-after"))
+    assert "notes.txt" not in here.git("ls-tree", "--name-only", taken.commit).split()
+    here.protect(snapshot="before")
+    whole = asyncio.run(untracked_files.add_hidden(here.context, taken))
+    assert here.git("show", f"{whole.ref}:notes.txt").splitlines() == ["mine"]
 
 
 def test_files_that_may_be_edited_may_be_deleted(tmp_path: Path) -> None:
