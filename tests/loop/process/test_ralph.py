@@ -341,3 +341,43 @@ def test_the_checks_run_after_an_agent_that_changed_nothing_where_the_files_are_
     run.post(effects.COMMIT, {"commit": None, "tree": "t"})
     (task,) = run.receipt()["tasks"]
     assert (task["verdict"], task["reason"]) == ("done", "its checks passed; the agent changed nothing")
+
+
+def test_a_task_fails_with_the_last_of_its_tries(tmp_path: Path) -> None:
+    run = RunOnEngine(tmp_path, ONE, tries=2)
+    run.post_checks(RED)
+    for tree in ("t1", "t2"):
+        run.work(tree=tree)
+        run.finish_iteration(RED)
+    assert run.arguments_of(effects.PAUSE)["why"] == effects.WHY_ENDED
+    (task,) = run.receipt()["tasks"]
+    assert (task["verdict"], task["tries"]) == ("failed", 2)
+
+
+def test_work_with_conflict_markers_is_not_checked_though_the_agent_calls_it_done(tmp_path: Path) -> None:
+    run = RunOnEngine(tmp_path, ONE)
+    run.post_checks(RED)
+    run.work(done=True, conflicts=["a.txt"])
+    run.post(effects.PROTECT, {"changed": True, "undone": [], "reported": []})
+    assert "You left conflict markers in a.txt" in run.arguments_of(effects.WORK)["notes"][0]
+    assert run.receipt()["tasks"][0]["reason"] == "the agent left merge conflicts in a.txt"
+
+
+def test_protected_files_are_restored_after_an_agent_that_crashed(tmp_path: Path) -> None:
+    run = RunOnEngine(tmp_path, ONE)
+    run.post_checks(RED)
+    run.work(effect_results.CRASHED)
+    run.post(effects.PROTECT, {"changed": True, "undone": [], "reported": []})
+    run.work(effect_results.CRASHED, changed=False)
+    assert run.arguments_of(effects.PAUSE)["why"] == effects.WHY_ENDED
+
+
+def test_a_session_that_cannot_be_resumed_is_not_resumed_again(tmp_path: Path) -> None:
+    run = RunOnEngine(tmp_path, ONE)
+    run.post_checks(RED)
+    run.work(effect_results.QUESTION, question="Which?", session_id="s1", changed=False)
+    run.post("breakpoint", {"response": "green", "approved": True})
+    assert run.arguments_of(effects.WORK)["session_id"] == "s1"
+    run.work(effect_results.CRASHED, changed=False, said="no session found")
+    asked = run.arguments_of(effects.WORK)
+    assert (asked["session_id"], asked["asked"], asked["answer"]) == (None, "Which?", "green")
