@@ -14,13 +14,17 @@ from pathlib import Path
 
 import pytest
 
+from bridle.cli import main as dispatcher
 from tests.attacks.fixtures.finished_run import GROUP, copy_finished_run
 
 pytestmark = GROUP
 
 
 def test_the_amended_commit_and_the_original_are_named(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     here = copy_finished_run(tmp_path, tmp_path_factory)
     original = here.git("rev-parse", "HEAD")
@@ -31,6 +35,9 @@ def test_the_amended_commit_and_the_original_are_named(
     assert list(wrong) == [f"commit {amended}"]
     assert f"records {original}" in wrong[f"commit {amended}"]
     assert "journal/" in wrong[f"commit {amended}"]
+    monkeypatch.chdir(here.folder)
+    assert dispatcher.run(["verify", "HEAD"]) == 1
+    assert "no entry of the journal records it: it was amended" in capsys.readouterr().out
     here.git("reset", "-q", "--hard", original)
     assert here.wrong(capsys) == {}
     here.git("reflog", "expire", "--expire=now", "--all")

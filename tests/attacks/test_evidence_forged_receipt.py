@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from bridle.cli import main as dispatcher
+from bridle.journal.format import codec
 from tests.attacks.fixtures.finished_run import GROUP, FinishedRun, copy_finished_run
 
 pytestmark = GROUP
@@ -175,6 +176,11 @@ def test_a_journal_that_was_rehashed_does_not_fit_the_receipt_and_is_not_signed(
     assert any(last.name in fault for fault in faults(clone.verify()))
     assert dispatcher.run(["receipt", str(here.run), "--sign"]) == 1
     assert "is not signed" in capsys.readouterr().err
+    last.write_bytes(last.read_bytes().replace(b"z", b"Z", 1))
+    entry = here.read_entry(last)
+    last.write_bytes(codec.encode(entry.type, entry.recorded_at, {**entry.data, "more": 1}))
+    here.rehash()
+    assert any("is not the one in the receipt" in fault for fault in faults(clone.verify()))
     last.unlink()
     here.rehash()
     assert any("ends before entry" in fault for fault in faults(clone.verify()))

@@ -20,7 +20,7 @@ import pytest
 
 from bridle.errors import GitError
 from bridle.workspace import snapshot
-from bridle.workspace.forged_objects import refuse_forged
+from bridle.workspace.forged_objects import find_forged, refuse_forged
 from bridle.workspace.git import Git
 from bridle.workspace.read_blob import blob_id
 from tests.attacks.fixtures.git_forgery import forge_object
@@ -130,3 +130,16 @@ def test_no_commit_is_made_with_an_object_that_is_forged_after_the_checks(tmp_pa
         place.write_bytes(zlib.compress(b"commit %d\0" % len(text) + text))
     with pytest.raises(GitError, match="was replaced"):
         asyncio.run(refuse_forged(repo, tree, parent))
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_an_object_of_another_kind_is_forged(tmp_path: Path, *, is_packed: bool) -> None:
+    repo = make_repository(tmp_path / "r")
+    write(repo.folder, {"blob": GOOD, "tree": b"40000 sub\0" + bytes.fromhex(BLOB)})
+    git(repo.folder, "hash-object", "-w", "blob")
+    tree = git(repo.folder, "hash-object", "-w", "-t", "tree", "--literally", "tree").strip()
+    if is_packed:
+        write(repo.folder, {"names": f"{tree}\n{BLOB}\n"})
+        git(repo.folder, "-c", "alias.pack=!git pack-objects -q .git/objects/pack/pack < names", "pack")
+        git(repo.folder, "prune-packed", "-q")
+    assert asyncio.run(find_forged(repo, tree, None)).new == {BLOB: "sub/"}

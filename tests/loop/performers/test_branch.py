@@ -8,12 +8,16 @@ from typing import Any
 
 import pytest
 
-from bridle.errors import UsageError
+from bridle.errors import GitError, UsageError
+from bridle.loop import effects
 from bridle.loop.effect_results import CommitResult
 from bridle.loop.effects import CommitArgs, PrepareArgs, RollbackArgs
 from bridle.loop.performers import branch
 from bridle.loop.process.task_state import Verdict
+from bridle.loop.working_copy import known_files
 from bridle.workspace import snapshot
+from bridle.workspace.read_blob import blob_id
+from tests.attacks.fixtures.git_forgery import forge_object
 from tests.loop.fixtures.repositories import RUN, Repository, make_repository
 
 SECRET = "hunter2hunter2"
@@ -90,6 +94,20 @@ def test_files_that_changed_since_the_checks_are_not_committed(here: Repository)
     before = head(here)
     done = commit(here, tree="0" * 40)
     assert (done.commit, bool(done.again), head(here)) == (None, True, before)
+
+
+def test_nothing_is_committed_with_an_object_that_was_replaced_since_the_checks(
+    here: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known_files, "HANDED_OVER_SECONDS", 600.0)
+    here.write({"a.txt": "good\n"})
+    before = head(here)
+    tree = asyncio.run(snapshot.tree_of_all(here.context.git, as_committed=True))
+    known_files.hand_over(here.context, effects.CHECK)
+    forge_object(here.folder, blob_id(b"good\n", like=tree), b"EVIL\n")
+    with pytest.raises(GitError, match="was replaced"):
+        commit(here, tree=tree, tip=before)
+    assert head(here) == before
 
 
 def test_an_agent_that_left_the_branch_is_brought_back_with_its_files(here: Repository) -> None:
