@@ -113,6 +113,15 @@ def test_a_forged_pack_or_an_old_tree_is_refused(tmp_path: Path) -> None:
         look(repo)
 
 
+def test_a_forged_pack_is_found_beside_the_true_object(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r")
+    write(repo.folder, {"one.txt": GOOD})
+    tree = look(repo)
+    plant_pack(repo.folder)
+    assert git(repo.folder, "cat-file", "blob", BLOB) == EVIL.decode(), "git reads packs first"
+    assert asyncio.run(find_forged(repo, tree, None)).new == {BLOB: "one.txt"}
+
+
 @pytest.mark.parametrize("what", ["the blob", "the parent"])
 def test_no_commit_is_made_with_an_object_that_is_forged_after_the_checks(tmp_path: Path, what: str) -> None:
     repo = make_repository(tmp_path / "r")

@@ -15,6 +15,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from bridle.loop.effect_results import FileReport
 from bridle.loop.protection.git_files import git_metadata, nested_repositories
 from bridle.loop.protection.git_files.restore_refs import restore_refs
@@ -98,6 +100,14 @@ def test_no_function_follows_one_that_is_still_there(tmp_path: Path) -> None:
     git_metadata.restore_control_files(work / "nested/.git", {}, {"hooks/thesis": (0, b"")}, "nested")
     assert asyncio.run(stale_git_locks.clear(work, among_snapshots=True)) == []
     assert files_of(target.home) == files
+
+
+@pytest.mark.parametrize(
+    ("target", "is_found"), [("refs/heads/main", False), ("refs/heads/../../config", True), ("/etc/passwd", True)]
+)
+def test_only_a_head_that_leads_to_a_branch_is_git_s_own(tmp_path: Path, target: str, *, is_found: bool) -> None:
+    (tmp_path / "HEAD").symlink_to(target)
+    assert git_links.read(tmp_path) == ({"HEAD": target} if is_found else {})
 
 
 def test_links_of_the_user_stay_and_are_restored(tmp_path: Path) -> None:

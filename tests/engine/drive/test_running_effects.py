@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from bridle.engine import inbox
-from bridle.engine.drive.driver import DriveOptions, Driver
+from bridle.engine.drive.driver import DriveOptions, Driver, drive
 from bridle.engine.drive.performer import Job
 from bridle.engine.hooks.run_hooks import Hooks
+from bridle.engine.iterate.iterate import iterate
 from bridle.errors import LockHeld
 from bridle.journal.format.entries import OK, Posted
 from bridle.journal.stores.file_store import FileStore, LockedWriter
@@ -149,3 +150,15 @@ def test_a_cost_that_is_known_does_not_make_an_earlier_one_known(tmp_path: Path)
         return result.cost_usd, result.known_cost_usd
 
     assert asyncio.run(main()) == (None, 0.75)
+
+
+def test_the_last_result_of_an_earlier_driver_counts(tmp_path: Path) -> None:
+    source = "async def process(inputs, ctx): return await ctx.task(free, {'kind': 'bridle.work'})"
+    driven = new_driven_run(tmp_path, source, has_git=False)
+    store, hooks = FileStore(driven.run), Hooks(driven.folder, driven.environment, enabled=False)
+    iterate(store, driven.run, hooks)
+    (effect,) = store.state().pending
+    with store.write("drive") as writer:
+        writer.resolve(effect.effect_id, Posted(OK, value="earlier", started_at="x", finished_at="x"))
+    result = asyncio.run(drive(lambda: FileStore(driven.run), driven.run, hooks, performers={"bridle.work": Payer()}))
+    assert (result.status, driven.output()) == ("completed", "earlier")
