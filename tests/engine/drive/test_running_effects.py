@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from bridle.engine import inbox
-from bridle.engine.drive.driver import DriveOptions, Driver, drive
+from bridle.engine.drive.driver import DriveOptions, Driver
+from bridle.engine.drive.effects_in_progress import EffectsInProgress
 from bridle.engine.drive.performer import Job
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.engine.iterate.iterate import iterate
-from bridle.errors import LockHeld
+from bridle.errors import JournalBroken, LockHeld
 from bridle.journal.format.entries import OK, Posted
 from bridle.journal.stores.file_store import FileStore, LockedWriter
 from tests.engine.fixtures.driven_runs import DrivenRun, new_driven_run
@@ -152,13 +153,27 @@ def test_a_cost_that_is_known_does_not_make_an_earlier_one_known(tmp_path: Path)
     assert asyncio.run(main()) == (None, 0.75)
 
 
-def test_the_last_result_of_an_earlier_driver_counts(tmp_path: Path) -> None:
+def run_with_result(folder: Path, *, is_executed: bool) -> DrivenRun:
+    """A run whose last entry is the result of an effect of the driver, which may still have been executed."""
     source = "async def process(inputs, ctx): return await ctx.task(free, {'kind': 'bridle.work'})"
-    driven = new_driven_run(tmp_path, source, has_git=False)
-    store, hooks = FileStore(driven.run), Hooks(driven.folder, driven.environment, enabled=False)
-    iterate(store, driven.run, hooks)
+    driven = new_driven_run(folder, source, has_git=False)
+    store = FileStore(driven.run)
+    iterate(store, driven.run, Hooks(driven.folder, driven.environment, enabled=False))
     (effect,) = store.state().pending
+    if is_executed:
+        EffectsInProgress(driven.run, os.environ).begin(effect.effect_id)
     with store.write("drive") as writer:
         writer.resolve(effect.effect_id, Posted(OK, value="earlier", started_at="x", finished_at="x"))
-    result = asyncio.run(drive(lambda: FileStore(driven.run), driven.run, hooks, performers={"bridle.work": Payer()}))
-    assert (result.status, driven.output()) == ("completed", "earlier")
+    return driven
+
+
+def test_the_last_result_of_an_earlier_driver_counts(tmp_path: Path) -> None:
+    driven = run_with_result(tmp_path, is_executed=False)
+    assert driven.drive(performers={"bridle.work": Payer()}).status == "completed"
+    assert driven.output() == "earlier"
+
+
+def test_a_result_of_an_effect_that_a_killed_driver_was_executing_is_refused(tmp_path: Path) -> None:
+    driven = run_with_result(tmp_path, is_executed=True)
+    with pytest.raises(JournalBroken, match="that no driver wrote"):
+        driven.drive(performers={"bridle.work": Payer()})

@@ -259,6 +259,19 @@ def test_an_engine_whose_requests_were_recorded_in_part_records_the_others(tmp_p
     assert iterated.types() == ["EFFECT_REQUESTED", "EFFECT_REQUESTED"]
 
 
+def test_a_request_that_is_cancelled_in_the_turn_in_which_it_is_made_is_not_recorded(tmp_path: Path) -> None:
+    source = """
+    async def process(inputs, ctx):
+        ctx.task(step, 1).cancel()
+        return await ctx.task(step, 2)
+    """
+    iterated = IteratedRun(tmp_path, source)
+    assert [action.effect.step_id for action in iterated.iterate().actions] == ["S000002"]
+    assert iterated.types() == ["EFFECT_REQUESTED"]
+    iterated.post("2", "value")
+    assert iterated.iterate().output == "value"
+
+
 def test_a_module_beside_the_process_has_no_memory_of_the_last_iteration(tmp_path: Path) -> None:
     (tmp_path / "beside.py").write_text("seen = []\n")
     iterated = IteratedRun(

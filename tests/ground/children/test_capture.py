@@ -13,6 +13,7 @@ import pytest
 
 from bridle.errors import DiskError, ProcessError
 from bridle.ground.children import capture as module
+from bridle.ground.children import child_process
 from bridle.ground.children.capture import CapturedOutput, capture
 
 HANG_SECONDS = 60.0
@@ -114,7 +115,7 @@ def test_a_callback_that_raises_at_the_very_end_is_not_overheard(
     async def start_child(*_words: object, **_options: object) -> ChildWithLateError:
         return ChildWithLateError()
 
-    monkeypatch.setattr(module.child_process, "start", start_child)
+    monkeypatch.setattr(child_process, "start", start_child)
     with pytest.raises(FullLog):
         run("", waits_for_output=waits_for_output)
 
