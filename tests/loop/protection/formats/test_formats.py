@@ -124,6 +124,14 @@ def test_restoring_any_text_once_is_enough(kind: str, data: st.DataObject) -> No
         assert mend(restored.text) is None
 
 
+def test_an_ini_file_with_a_line_that_continues_no_value_is_restored_whole() -> None:
+    changed = f"{INI}[metadata]\nname\n  x\n"
+    restored = toml_and_ini.restore_ini(INI, changed, ["tool:pytest"])
+    assert restored is not None
+    assert restored.text == INI
+    assert restored.what == ("it can no longer be read: a key without a value is followed by an indented line",)
+
+
 READERS: list[Read] = [makefile.read, conftest.read]
 
 

@@ -61,6 +61,8 @@ def load_ini(text: str) -> dict[str, Any]:
         parser.read_string(text.removeprefix("\ufeff"))
     except configparser.Error as error:
         raise ValueError(str(error).splitlines()[0]) from error
+    except AttributeError as error:  # that is how Python 3.11 to 3.13 refuse it
+        raise ValueError("a key without a value is followed by an indented line") from error
     return {name: dict(parser.items(name)) for name in parser.sections()}
 
 
