@@ -108,11 +108,12 @@ def _message(role: str, content: Any) -> Message:
 
 
 def _tool_block(block: JsonObject) -> ToolBlock | None:
-    match block:
-        case {"type": "tool_use"}:
-            return ToolBlock("tool_use", _call_id(block.get("id")), str(block.get("name")), ())
-        case {"type": "tool_result"}:
-            return ToolBlock("tool_result", _call_id(block.get("tool_use_id")), "", tuple(_texts(block.get("content"))))
+    # Not `match`: a request has the whole conversation, and patterns of mappings are slow.
+    kind = block.get("type")
+    if kind == "tool_use":
+        return ToolBlock("tool_use", _call_id(block.get("id")), str(block.get("name")), ())
+    if kind == "tool_result":
+        return ToolBlock("tool_result", _call_id(block.get("tool_use_id")), "", tuple(_texts(block.get("content"))))
     return None
 
 
