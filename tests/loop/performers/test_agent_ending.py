@@ -38,7 +38,7 @@ def result(text: str, **more: Any) -> dict[str, Any]:
 
 
 def told(agent: str, *lines: Any, **more: Any) -> tuple[str | None, str | None]:
-    end = classify_ending(finished(agent, *lines, **more), agent=agent, question="", now=NOW)
+    end = classify_ending(finished(agent, *lines, **more), agent=agent, question="", changed=False, now=NOW)
     return end.ending, end.limit_resets_at
 
 
@@ -138,7 +138,7 @@ def test_a_user_reads_what_to_do() -> None:
         ("Not logged in", "Run claude and log in"),
         ("This organization has been disabled", "log in"),
     ):
-        end = classify_ending(finished("claude", result(message)), agent="claude", question="", now=NOW)
+        end = classify_ending(finished("claude", result(message)), agent="claude", question="", changed=False, now=NOW)
         assert message.lower() in end.message.lower()
         assert remedy in end.message
         assert "bridle resume" in end.message
@@ -146,7 +146,11 @@ def test_a_user_reads_what_to_do() -> None:
 
 def test_a_login_failure_is_described_once() -> None:
     end = classify_ending(
-        finished("claude", result("Not logged in · Please run /login")), agent="claude", question="", now=NOW
+        finished("claude", result("Not logged in · Please run /login")),
+        agent="claude",
+        question="",
+        changed=False,
+        now=NOW,
     )
     assert end.message.startswith("claude is not logged in. Run claude and log in")
     assert "/login" not in end.message

@@ -33,6 +33,10 @@ def test_a_question_parks_its_task_and_the_others_go_on(tmp_path: Path) -> None:
 
 
 LOOK = """
+def end_after(turns, subtype="success"):
+    is_error = subtype != "success"
+    show(type="result", subtype=subtype, is_error=is_error, num_turns=turns, total_cost_usd=0.01, usage={})
+    sys.exit(is_error)
 def say(*blocks):
     show(type="assistant", message={"id": "m", "role": "assistant", "content": blocks, "stop_reason": "end_turn"})
 if number > 1:
@@ -45,16 +49,18 @@ TOOL = """say({"type": "tool_use", "id": "t", "name": "AskUserQuestion",
 
 
 @pytest.mark.parametrize(
-    ("asks", "question", "output"),
+    ("asks", "question", "ends"),
     [
-        (WORDS, "I looked.\nWhich one?", ""),
-        (TOOL, "Which colour?\nWhich size?", 'structured_output=answer | {"done": False}'),
+        (WORDS, "I looked.\nWhich one?", "end()"),
+        (WORDS, "I looked.\nWhich one?", "end_after(2)"),  # Claude Code reminds the model: one more turn
+        (WORDS, "I looked.\nWhich one?", 'end_after(3, "error_max_structured_output_retries")'),  # as bridle-agent
+        (TOOL, "Which colour?\nWhich size?", 'end(structured_output=answer | {"done": False})'),
     ],
 )
 def test_a_question_outside_of_the_structured_output_parks_too(
-    tmp_path: Path, asks: str, question: str, output: str
+    tmp_path: Path, asks: str, question: str, ends: str
 ) -> None:
-    here = make_project(tmp_path, "# T\n\n## One\nCheck: `test -f made`\n", f"{LOOK}\n{asks}\nend({output})")
+    here = make_project(tmp_path, "# T\n\n## One\nCheck: `test -f made`\n", f"{LOOK}\n{asks}\n{ends}")
     done = here.bridle("run", "--json")
     assert done.returncode == 4, done.stderr
     (asked,) = json.loads(done.stdout)["tasks"]
@@ -62,6 +68,13 @@ def test_a_question_outside_of_the_structured_output_parks_too(
     assert f"question: {' '.join(question.split())} (" in done.stderr
     answered = here.bridle("answer", asked["effect"], "blue", "--resume", "--json")
     assert (answered.returncode, len(here.calls())) == (0, 2), answered.stderr
+
+
+def test_a_question_in_words_after_a_change_leaves_the_verdict_to_the_checks(tmp_path: Path) -> None:
+    made = f"{LOOK.replace('number > 1', 'False')}\nopen('made', 'w').close()\n{WORDS}\nend_after(5)"
+    here = make_project(tmp_path, "# T\n\n## One\nCheck: `test -f made`\n", made)
+    done = here.bridle("run", "--json")
+    assert (done.returncode, json.loads(done.stdout)["tasks"][0]["verdict"]) == (0, "done"), done.stderr
 
 
 def test_any_words_answer_it_and_they_reach_the_same_session(tmp_path: Path) -> None:

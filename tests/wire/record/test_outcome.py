@@ -60,6 +60,11 @@ def test_the_reason_is_the_listed_errors_then_the_subtype(fields: dict[str, Any]
     assert (document["run_error_reason"], document["error"]) == (reason, None)
 
 
+def test_the_reason_is_one_line() -> None:
+    said = inspected([init(), result("boom\n  at line 1\n", is_error=True)])
+    assert (said["error"], said["run_error_reason"]) == ("boom\n  at line 1\n", "boom at line 1")
+
+
 def test_a_declared_error_has_its_words_from_the_content_too() -> None:
     said = inspected([init(), result(..., is_error=True, content="credit exhausted (429)")])
     assert (said["error"], said["error_category"], said["run_error"]) == ("credit exhausted (429)", "rate_limit", True)

@@ -23,6 +23,9 @@ def final_lines(finished: Finished, limits: Limits) -> Iterator[str]:
         yield f"the agent works in {finished.cwd_differs}, not in the folder it was started in"
     for warning in outcome.warnings:
         yield f"warning: {warning}"
+    if outcome.degraded and not outcome.failed:
+        missing = "the result has no text" if finished.record.results else "there is no result"
+        yield f"degraded: {missing}; the answer is the text of the stream"
     if finished.killed_after_result:
         yield "the agent did not exit after its result and was stopped"
     has_started = finished.attempts and (finished.unusable is None or finished.record.events)

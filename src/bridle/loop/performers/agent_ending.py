@@ -17,13 +17,15 @@ from bridle.run.finished import Finished
 from bridle.run.policy import describe_end, describe_login_failure, log_in_remedy
 from bridle.run.watchdog import Watchdog
 from bridle.wire.record.error_category import Category
-from bridle.wire.record.heuristics import ended_with_question
+from bridle.wire.record.heuristics import asks_at_end
 from bridle.wire.record.limit_resets import limit_reset_time
 
 # How much of an agent's last message is kept.
 MESSAGE_CHARACTERS = 2000
 # Failures that end an agent before its result.
 DEATHS = (Category.PROCESS, Category.PARSE, Category.TIMEOUT)
+# The result of an agent that gave up on its structured output.
+_NO_OUTPUT = "error_max_structured_output_retries"
 # How much of the end of a dead program's output is searched for the cause.
 _LAST_OUTPUT_CHARACTERS = 4000
 
@@ -73,15 +75,18 @@ class AgentEnding(Struct, frozen=True):
 
 
 def classify_ending(
-    finished: Finished, *, agent: str, question: str, now: datetime, local: tzinfo = UTC
+    finished: Finished, *, agent: str, question: str, changed: bool, now: datetime, local: tzinfo = UTC
 ) -> AgentEnding:
-    """Return how an agent ended, its message, and when its usage limit is reset."""
-    ending, message = _ending(finished, agent, question)
+    """Return how an agent ended, its message, and when its usage limit is reset.
+
+    `question` is that of its structured output; `changed` is whether it changed the working copy.
+    """
+    ending, message = _ending(finished, agent, is_asking=bool(question) or _waits_for_answer(finished, changed=changed))
     resets_at = _resets_at(finished, now, local) if ending == effect_results.LIMIT else None
     return AgentEnding(ending, message[:MESSAGE_CHARACTERS], resets_at)
 
 
-def _ending(finished: Finished, agent: str, question: str) -> tuple[str, str]:
+def _ending(finished: Finished, agent: str, *, is_asking: bool) -> tuple[str, str]:
     outcome, record = finished.outcome, finished.record
     message = outcome.error or ""
     if finished.unusable is not None:
@@ -93,7 +98,7 @@ def _ending(finished: Finished, agent: str, question: str) -> tuple[str, str]:
         return blamed
     if record.failure is not None and not record.tool_uses and _SESSION_GONE.search(failure_text(finished)):
         return effect_results.CRASHED, message
-    if question or _waits_for_answer(finished):
+    if is_asking:
         return effect_results.QUESTION, message
     if outcome.run_error and not record.results and outcome.category in DEATHS:
         # An agent with a result has ended by itself, whatever the form of its answer.
@@ -101,13 +106,20 @@ def _ending(finished: Finished, agent: str, question: str) -> tuple[str, str]:
     return effect_results.OK, describe_end(record, outcome)
 
 
-def _waits_for_answer(finished: Finished) -> bool:
-    """Return whether an agent ended with a question, with or without the structured output that it had to return."""
+def _waits_for_answer(finished: Finished, *, changed: bool) -> bool:
+    """Return whether an agent ended with a question, with or without the structured output that it had to return.
+
+    Each reminder of that output is a turn, so the number of turns does not matter. If the agent changed files, the
+    checks decide.
+    """
     outcome, record = finished.outcome, finished.record
     if outcome.category is Category.INTERACTIVE:
         return True
-    is_without_output = outcome.category is Category.PARSE and record.results > 0 and record.failure is None
-    return is_without_output and ended_with_question(record)
+    if record.failure is not None:
+        is_without_output = record.failure.subtype == _NO_OUTPUT
+    else:
+        is_without_output = outcome.category is Category.PARSE and record.results > 0
+    return is_without_output and not changed and asks_at_end(record)
 
 
 def _outside_failure(finished: Finished, agent: str) -> tuple[str, str] | None:

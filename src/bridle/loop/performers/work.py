@@ -74,8 +74,10 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader,
         )
         left = await after_agent.restore(context, before, git_baseline, state_before)
     answer = _answer(finished)
+    changed = left.after is not None and (left.after.tree, left.after.head) != (before.tree, before.head)
+    now, zone = clock.now(), clock.local_zone()
     ending = classify_ending(
-        finished, agent=request.agent, question=answer.question, now=clock.now(), local=clock.local_zone()
+        finished, agent=request.agent, question=answer.question, changed=changed, now=now, local=zone
     )
     wasted = spent_before(request, finished.log_path, time.earlier)
     result = WorkResult(
@@ -91,7 +93,7 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader,
         **usage_fields(finished, request, wasted),
         wasted_usd=wasted.known_cost_usd,
         attempts=finished.attempts,
-        changed=left.after is not None and (left.after.tree, left.after.head) != (before.tree, before.head),
+        changed=changed,
         tree=left.after.tree if left.after is not None else before.tree,
         snapshot=before.name,
         denials=tuple(describe_denial(denial) for denial in finished.record.permission_denials[:DENIALS]),

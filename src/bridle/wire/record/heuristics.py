@@ -33,7 +33,12 @@ def find_heuristic_warning(record: Record, *, background: bool) -> tuple[Categor
 
 def ended_with_question(record: Record) -> bool:
     """Return whether the only turn of a run ended with a question to the user."""
-    if record.num_turns != 1 or "end_turn" not in (record.answer.stop_reason, record.result_stop_reason):
+    return record.num_turns == 1 and asks_at_end(record)
+
+
+def asks_at_end(record: Record) -> bool:
+    """Return whether the last message of a run asks the user, after any number of turns."""
+    if "end_turn" not in (record.answer.stop_reason, record.result_stop_reason):
         return False
     return record.answer.asked_user or record.answer.text.rstrip().endswith("?")
 

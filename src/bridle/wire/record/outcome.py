@@ -57,7 +57,7 @@ class Outcome(Struct, frozen=True):
     run_error: bool
     """Whether an unattended run must count as failed."""
     reason: str | None
-    """Why it failed, if it did."""
+    """Why it failed, if it did, in one line."""
     degraded: bool
     """The answer was assembled from the stream because the result had none."""
     succeeded: bool
@@ -107,7 +107,7 @@ def judge(record: Record, ending: Ending | None = None, rules: Rules | None = No
         error=problem.error,
         category=category,
         run_error=reason is not None,
-        reason=reason,
+        reason=None if reason is None else " ".join(reason.split()),
         degraded=degraded,
         succeeded=succeeded,
         succeeded_cleanly=succeeded and is_whole and problem.error is None and category is None,

@@ -289,6 +289,19 @@ def test_the_source_of_the_key_is_printed_once_on_stderr(tmp_path: Path, argumen
     assert "apiKeySource" not in ask(silent, tmp_path, *arguments, "hello").stderr, "the first init decides"
 
 
+def test_the_source_of_the_key_is_followed_by_the_task_that_was_named(tmp_path: Path) -> None:
+    agent = Script().out(init(apiKeySource="none"), result()).install(tmp_path / "bin")
+    assert "bridle: apiKeySource=none (grade-1)\n" in ask(agent, tmp_path, "--task", "grade-1", "hello").stderr
+
+
+@pytest.mark.parametrize(("lines", "missing"), [([result("")], "the result has no text"), ([], "there is no result")])
+def test_a_degraded_answer_is_reported(tmp_path: Path, lines: list[str], missing: str) -> None:
+    agent = Script().out(init(), says("words"), *lines).install(tmp_path / "bin")
+    done = ask(agent, tmp_path, "hello")
+    assert (done.returncode, done.stdout) == (0, "words\n")
+    assert f"bridle: degraded: {missing}; the answer is the text of the stream\n" in done.stderr
+
+
 def test_the_cost_of_an_attempt_that_was_retried_counts(tmp_path: Path) -> None:
     dies = Script().out(init(), result("half", total_cost_usd=0.5, is_error=False)).out('{"type":"resu').exit(9)
     agent = Script().on_start(1, dies).out(init(), result("done", total_cost_usd=0.25)).install(tmp_path / "bin")

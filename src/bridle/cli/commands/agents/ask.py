@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bridle.wire.events.events import Event
 
 AGENTS = ("claude", "bridle-agent", "codex", "gemini", "opencode")
+DEFAULT_TASK = "ask"
 _SCHEMA_LIMIT_BYTES = 1024 * 1024  # a longer file is not a JSON schema
 
 
@@ -57,7 +58,7 @@ _SCHEMA_LIMIT_BYTES = 1024 * 1024  # a longer file is not a JSON schema
     show_default=True,
     help="The purpose of the run, which selects the tools.",
 )
-@click.option("--task", metavar="NAME", default="ask", show_default=True, help="A name for the log.")
+@click.option("--task", metavar="NAME", default=DEFAULT_TASK, show_default=True, help="A name for the log.")
 @click.option("--no-hang-heuristic", is_flag=True, help="Do not detect unanswered questions and unfinished work.")
 @auth_option
 @sandbox_option
@@ -84,7 +85,7 @@ def command(**options: Any) -> int:
     show = _show_nothing if live is None else live.show
     on_retry = _ignore_retry if live is None else live.start_again
     agent_run = AgentRun(request, environment=dict(os.environ), say=_say, on_retry=on_retry)
-    finished = run_interruptible(_run(agent_run, _with_key_source(show)))
+    finished = run_interruptible(_run(agent_run, _with_key_source(show, request.task)))
     if finished is None and agent_run.finished is None:
         raise KeyboardInterrupt
     shown = finished or agent_run.finished
@@ -202,8 +203,11 @@ def _ignore_retry() -> None:
     """Do nothing: the document is that of the last attempt."""
 
 
-def _with_key_source(show: Callable[[Event], None]) -> Callable[[Event], None]:
-    """Return a printer of events that also prints where the API key comes from, by the first init."""
+def _with_key_source(show: Callable[[Event], None], task: str) -> Callable[[Event], None]:
+    """Return a printer of events that also prints where the API key comes from, by the first init.
+
+    A task that the user named follows in parentheses.
+    """
     from bridle.wire.events.system import Init
 
     is_first = True
@@ -213,7 +217,8 @@ def _with_key_source(show: Callable[[Event], None]) -> Callable[[Event], None]:
         if is_first and isinstance(event, Init):
             is_first = False
             if event.api_key_source is not None:
-                _say(f"apiKeySource={event.api_key_source}")
+                subject = "" if task == DEFAULT_TASK else f" ({task})"
+                _say(f"apiKeySource={event.api_key_source}{subject}")
         show(event)
 
     return show_event
