@@ -11,6 +11,7 @@ from bridle.run.command import CLAUDE_LIKE, KEY_VARIABLE
 from bridle.run.locate import program_not_found
 from bridle.run.request import Request
 from bridle.wire.record.error_category import NO_DETAIL, Category
+from bridle.wire.record.heuristics import asks_at_end
 from bridle.wire.record.outcome import Ending, Outcome, Rules, exit_after_result
 from bridle.wire.record.policy import Policy
 from bridle.wire.record.record import Record
@@ -34,6 +35,22 @@ def deserves_retry(record: Record, outcome: Outcome, ending: Ending) -> bool:
     if record.results:
         return record.is_turn_open and record.failure is None and not ending.ended_by_us
     return outcome.policy is Policy.HARNESS or outcome.error is not None
+
+
+# The result of an agent that gave up on its structured output.
+_NO_OUTPUT = "error_max_structured_output_retries"
+
+
+def asks_without_output(record: Record, outcome: Outcome) -> bool:
+    """Return whether an agent asked the user in words, without the structured output that it had to return.
+
+    Each reminder of that output is a turn, so the number of turns does not matter.
+    """
+    if record.failure is not None:
+        is_without_output = record.failure.subtype == _NO_OUTPUT
+    else:
+        is_without_output = outcome.category is Category.PARSE and record.results > 0
+    return is_without_output and asks_at_end(record)
 
 
 NO_RESULT = "the agent's output ended without a result, so its last text counts (degraded)"

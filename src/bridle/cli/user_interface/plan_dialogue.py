@@ -18,7 +18,7 @@ from bridle.loop.plan.model import Plan
 from bridle.loop.settings.model import Settings
 from bridle.run.finished import Finished
 from bridle.run.isolation.sandbox_rules import ChosenSandbox
-from bridle.run.policy import describe_end
+from bridle.run.policy import asks_without_output, describe_end
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
 from bridle.run.runner import run
 from bridle.views.terminal.run_lines import AgentLines
@@ -54,9 +54,13 @@ class Planner(Struct):
             finished = self._ask(prompt)
             if finished is None:
                 return INTERRUPTED
-            if finished.outcome.failed:
-                return self._fail(describe_end(finished.record, finished.outcome))
-            answer = drafting.read_answer(finished.record.structured_output, self.path.name, may_ask=self.may_ask)
+            record, outcome = finished.record, finished.outcome
+            if self.may_ask and asks_without_output(record, outcome):
+                answer: drafting.Answer = drafting.Questions((record.answer.question,))
+            elif outcome.failed:
+                return self._fail(describe_end(record, outcome))
+            else:
+                answer = drafting.read_answer(record.structured_output, self.path.name, may_ask=self.may_ask)
             if isinstance(answer, drafting.Draft):
                 self.result, self.text = answer.plan, answer.text
                 return SUCCESS

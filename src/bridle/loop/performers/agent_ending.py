@@ -14,18 +14,15 @@ from msgspec import Struct
 from bridle.ground import clock
 from bridle.loop import effect_results
 from bridle.run.finished import Finished
-from bridle.run.policy import describe_end, describe_login_failure, log_in_remedy
+from bridle.run.policy import asks_without_output, describe_end, describe_login_failure, log_in_remedy
 from bridle.run.watchdog import Watchdog
 from bridle.wire.record.error_category import Category
-from bridle.wire.record.heuristics import asks_at_end
 from bridle.wire.record.limit_resets import limit_reset_time
 
 # How much of an agent's last message is kept.
 MESSAGE_CHARACTERS = 2000
 # Failures that end an agent before its result.
 DEATHS = (Category.PROCESS, Category.PARSE, Category.TIMEOUT)
-# The result of an agent that gave up on its structured output.
-_NO_OUTPUT = "error_max_structured_output_retries"
 # How much of the end of a dead program's output is searched for the cause.
 _LAST_OUTPUT_CHARACTERS = 4000
 
@@ -107,19 +104,9 @@ def _ending(finished: Finished, agent: str, *, is_asking: bool) -> tuple[str, st
 
 
 def _waits_for_answer(finished: Finished, *, changed: bool) -> bool:
-    """Return whether an agent ended with a question, with or without the structured output that it had to return.
-
-    Each reminder of that output is a turn, so the number of turns does not matter. If the agent changed files, the
-    checks decide.
-    """
+    """Return whether an agent ended with a question; without structured output only if it changed no files."""
     outcome, record = finished.outcome, finished.record
-    if outcome.category is Category.INTERACTIVE:
-        return True
-    if record.failure is not None:
-        is_without_output = record.failure.subtype == _NO_OUTPUT
-    else:
-        is_without_output = outcome.category is Category.PARSE and record.results > 0
-    return is_without_output and not changed and asks_at_end(record)
+    return outcome.category is Category.INTERACTIVE or (not changed and asks_without_output(record, outcome))
 
 
 def _outside_failure(finished: Finished, agent: str) -> tuple[str, str] | None:

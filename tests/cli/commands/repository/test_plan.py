@@ -115,6 +115,16 @@ def test_questions_are_asked_one_by_one_and_answered_in_the_same_session(tmp_pat
     assert "How many?\\n-> no answer; decide it" in last
 
 
+def test_a_question_in_words_is_asked_too(tmp_path: Path) -> None:
+    with place(tmp_path, *[says("Per key or per user?")] * 3, answers(plan=PLAN)) as here:
+        done = here.plan("Limit the rate", "--agent", "bridle-agent", stdin="per key\n")
+        bodies = here.bodies()
+    assert done.returncode == 0, done.stderr
+    assert "1/1 Per key or per user?" in done.stderr
+    assert "Per key or per user?\\n-> per key" in texts(bodies[-1])
+    assert (here.folder / "PLAN.md").read_text() == PLAN
+
+
 def test_a_plan_that_cannot_be_read_goes_back_with_everything_that_is_wrong(tmp_path: Path) -> None:
     wrong = "# X\n\n## A\nNeeds: Nobody\nCheck: `true`\n\n## A\nCheck: `true`\n"
     with place(tmp_path, answers(plan=wrong), answers(plan=f"```markdown\n{PLAN}```")) as here:
