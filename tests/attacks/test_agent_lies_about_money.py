@@ -65,6 +65,7 @@ def test_limits_that_it_adds_do_not_count(tmp_path: Path, capsys: pytest.Capture
     assert lowered.max_cost_usd == 5, "you can lower your own while an agent runs"
 
 
+@pytest.mark.without_sandbox("changes what the sandbox protects")
 def test_a_damaged_file_is_written_again(tmp_path: Path) -> None:
     here = make_project(tmp_path, ONE_TASK, f"open({BUDGET!r}, 'w').write('[')\nopen('one', 'w').close()")
     done = here.bridle("run", "PLAN.md", "--json")

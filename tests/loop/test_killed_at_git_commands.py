@@ -129,6 +129,7 @@ def chosen_points(total: int) -> list[int]:
     return [total // 6 + number * (total * 2 // 3) // (count - 1) for number in range(count)]
 
 
+@pytest.mark.without_sandbox("changes what the sandbox protects")
 @pytest.mark.parametrize("begin", [start_run, pause_run])
 def test_what_the_user_changed_is_there_after_a_kill_at_any_command_of_git(
     tmp_path: Path, begin: Callable[[Project], tuple[str, ...]]

@@ -101,6 +101,7 @@ def test_names_that_are_no_text_reach_the_receipt_and_the_commit(tmp_path: Path)
     assert_replays(here)
 
 
+@pytest.mark.without_sandbox("changes what the sandbox protects")
 def test_an_agent_that_destroys_the_repository_ends_the_run_and_no_other_is_started(tmp_path: Path) -> None:
     here = make_project(tmp_path, ONE_TASK, "import shutil; shutil.rmtree('.git')")
     done = here.bridle("run", "PLAN.md", "--json")
@@ -112,6 +113,7 @@ def test_an_agent_that_destroys_the_repository_ends_the_run_and_no_other_is_star
     assert len(here.calls()) == 1
 
 
+@pytest.mark.without_sandbox("changes what the sandbox protects")
 @pytest.mark.parametrize("deed", ["open('.ralph', 'w').close()", "os.symlink('/tmp', '.ralph')", "os.mkdir('.ralph')"])
 def test_bridles_own_folder_is_made_anew(tmp_path: Path, deed: str) -> None:
     here = make_project(tmp_path, ONE_TASK, f"import shutil; shutil.rmtree('.ralph'); {deed}\n{MAKES_FILE}")

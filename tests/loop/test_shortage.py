@@ -72,6 +72,7 @@ def test_a_shortage_at_the_start_of_an_agent_costs_no_try_and_no_iteration(
     assert_continues(here, done, message)
 
 
+@pytest.mark.without_sandbox("becomes another user")
 @pytest.mark.parametrize("shell", ["sh", "bash"])
 def test_a_check_whose_shell_cannot_start_a_process_costs_no_try_and_no_iteration(tmp_path: Path, shell: str) -> None:
     lead = "setpriv --reuid=54321 --clear-groups " if os.geteuid() == 0 else ""

@@ -38,16 +38,16 @@ def run_with(tmp_path: Path, code: str, **variables: str) -> tuple[dict[str, str
 
 def test_what_direnv_sets_and_unsets_reaches_the_agent(tmp_path: Path) -> None:
     code = "print(json.dumps({'NEW': os.getcwd(), 'GONE': None}))"
-    environment, done = run_with(tmp_path, code, GONE="1", KEPT="1")
+    environment, done = run_with(tmp_path, code, GONE="1", LC_KEPT="1")
     assert environment["NEW"] == str(tmp_path / "work/below")
-    assert environment["KEPT"] == "1"
+    assert environment["LC_KEPT"] == "1"
     assert "GONE" not in environment
     assert not any("direnv" in words for words in done.messages[1:])
 
 
 def test_an_empty_answer_changes_nothing(tmp_path: Path) -> None:
-    environment, done = run_with(tmp_path, "", KEPT="1")
-    assert environment["KEPT"] == "1"
+    environment, done = run_with(tmp_path, "", LC_KEPT="1")
+    assert environment["LC_KEPT"] == "1"
     assert not any(CONTINUES in words for words in done.messages)
 
 

@@ -32,6 +32,7 @@ CHECK_BREAKS = "\n".join(
 )
 
 
+@pytest.mark.without_sandbox("changes what the sandbox protects")
 @pytest.mark.parametrize("who", ["agent", "check"])
 def test_a_broken_worktree_costs_its_task_a_try(tmp_path: Path, who: str) -> None:
     agent = AGENT_BREAKS if who == "agent" else "open(task.lower(), 'w').close()"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.loop.fixtures.fake_agent import make_project
 from tests.loop.fixtures.loop_commands import assert_replays, run_plan, verdicts
 
@@ -32,6 +34,7 @@ while not all(os.path.exists(mark + name) for name in later) and time.monotonic(
 """
 
 
+@pytest.mark.without_sandbox("changes what the sandbox protects")
 def test_git_files_that_agents_destroy_are_restored_and_the_other_workers_go_on(tmp_path: Path) -> None:
     here = make_project(tmp_path, PLAN, AGENT.replace("PLACE", repr(str(tmp_path / "repository/.git"))))
     here.git("tag", "start")

@@ -141,6 +141,7 @@ def test_no_hooks_means_none(tmp_path: Path) -> None:
     assert verdicts(run_plan(here, 0, "--no-hooks")) == {"One": "done"}
 
 
+@pytest.mark.without_sandbox("changes what the sandbox protects")
 def test_an_agent_that_writes_hooks_of_its_own_does_not_have_them_run(tmp_path: Path) -> None:
     agent = f"""
     for kind in ("pre-commit", "on-task-complete", "on-iteration-end"):

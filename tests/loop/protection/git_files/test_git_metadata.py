@@ -73,6 +73,7 @@ def test_other_branches_and_tags_are_reported_and_deleted_ones_restored(tmp_path
     assert start in result["other"]
 
 
+@pytest.mark.without_sandbox("changes what the sandbox protects")
 def test_settings_hooks_and_ignore_rules_of_git_are_restored(tmp_path: Path) -> None:
     moves = (
         "git config core.bare true; echo 'touch /tmp/never' > .git/hooks/post-commit; chmod +x .git/hooks/post-commit;"
@@ -142,6 +143,7 @@ else:
 """
 
 
+@pytest.mark.without_sandbox("changes what the sandbox protects")
 def test_what_an_agent_changes_is_not_the_baseline_of_an_agent_that_starts_meanwhile(tmp_path: Path) -> None:
     plan = f"# P\n\nSetup: `{SECOND_STARTS_LATER}`\n\n## One\nCheck: `test -f one`\n\n## Two\nCheck: `test -f two`\n"
     here = make_project(tmp_path, plan, f"{CHANGES_SETTINGS}\n{MAKES_FILE}")
