@@ -102,6 +102,16 @@ def test_a_run_that_began_in_a_sandbox_goes_on_in_it_and_the_receipt_names_one_t
     assert_replays(here)
 
 
+def test_an_agent_that_deletes_what_it_can_of_git_ends_the_run_and_no_other_is_started(tmp_path: Path) -> None:
+    here = make_sandboxed_project(tmp_path, ONE_TASK, "import shutil; shutil.rmtree('.git', ignore_errors=True)")
+    done = here.bridle("run", "PLAN.md", "--json")
+    assert receipt_of(done, 1)["verdict"] != "done"
+    assert f"the commits in {here.folder}/.git were deleted" in done.stderr
+    again = here.bridle("resume")
+    assert (again.returncode, "does not have the commits of this run any more" in again.stderr) == (1, True)
+    assert len(here.calls()) == 1
+
+
 # As on a machine without user namespaces: the kernel has a limit in each of them, and in this one it is 0.
 WITHOUT_NAMESPACES = ("unshare", "--user", "--map-root-user", "sh", "-c")
 FORBID = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$0" "$@"'

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Collection, Sequence
 
-from bridle.errors import UsageError
+from bridle.errors import GitError, UsageError
 from bridle.ground import disk
 from bridle.loop.performers.branch import RUN, TASK
 from bridle.loop.process.receipt import Receipt
@@ -159,6 +159,11 @@ async def restore_branch(context: RunContext, known: str) -> None:
     if await git.object(f"refs/heads/{branch}") is not None:
         return
     renamed = await _renamed_to(git, branch)
+    if renamed is None and not await is_readable(git, known):
+        raise GitError(
+            f"{context.folder} does not have the commits of this run any more",
+            remedy=f"Restore its .git folder from a backup, then run: bridle resume {context.run}",
+        )
     if renamed is None:
         raise UsageError(
             f"the branch {branch} of this run does not exist any more",

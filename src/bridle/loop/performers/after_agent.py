@@ -149,6 +149,14 @@ def _git_deleted(context: RunContext) -> GitError:
     )
 
 
+def commits_deleted(context: RunContext) -> GitError:
+    """Return the error for a repository without the commits that it had when the run began."""
+    return GitError(
+        f"the commits in {context.folder}/.git were deleted",
+        remedy=f"Restore .git from a backup, then run: bridle resume {context.run}. The agent's log has the command.",
+    )
+
+
 async def restore_control_files(
     context: RunContext, baseline: Baseline, now: GitMetadata, before: FilesBefore, *, is_last: bool = True
 ) -> tuple[list[FileReport], tuple[str, ...]]:

@@ -148,6 +148,8 @@ async def _snapshot(context: RunContext, args: WorkArgs, *, is_known: bool) -> S
     existing = await snapshot.find(context.git, name)
     if existing is None:
         taken = await snapshot.take(context.git, name=name, why="before an iteration", is_known=is_known)
+        if taken.head is None:
+            raise after_agent.commits_deleted(context)  # in the sandbox `.git` itself cannot be deleted
         return await untracked_files.add_hidden(context, taken)
     await git_leftovers.end_operations(context.git)
     return existing
