@@ -31,6 +31,7 @@ IN_GIT = (
 LIMIT_SECONDS = 100.0
 
 
+@pytest.mark.without_sandbox("changes what the sandbox protects")
 def test_the_iteration_goes_on_and_names_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(git_command, "PATIENCE_SECONDS", 0.2)
     monkeypatch.setattr(git_command, "LIMIT_SECONDS", LIMIT_SECONDS)

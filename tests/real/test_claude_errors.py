@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.fixtures import sandbox
 from tests.real.fixtures.claude_on_stage import Answer, calls, offered, says, scene, user_texts
 
 pytestmark = pytest.mark.real
@@ -44,9 +45,10 @@ def test_the_bypass_is_reported_and_written_down(tmp_path: Path) -> None:
         asked = set_up.ask("make it", "--allowed-tools", "Bash(git status)", "--permission", "bypass")
         assert (asked.exit_code, asked.document["permission_mode"]) == (0, "bypassPermissions")
         assert (set_up.workspace / "made.txt").exists()
-        assert "bridle: permissions are bypassed; sandbox: IS_SANDBOX" in asked.stderr.splitlines()
+        name = "bwrap" if sandbox.is_on() else "IS_SANDBOX"
+        assert f"bridle: permissions are bypassed; sandbox: {name}" in asked.stderr.splitlines()
         meta = json.loads(asked.log.with_suffix(".meta.json").read_text("utf-8"))
-        assert (meta["permissions_bypassed"], meta["sandbox"]) == (True, "IS_SANDBOX")
+        assert (meta["permissions_bypassed"], meta["sandbox"]) == (True, name)
 
 
 def test_a_rate_limit_that_passes_is_waited_for_and_counted(tmp_path: Path) -> None:

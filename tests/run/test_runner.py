@@ -20,6 +20,7 @@ from bridle.wire.events.events import Assistant, Event, Result
 from bridle.wire.events.system import Init
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.policy import Policy
+from tests.fixtures import sandbox
 from tests.run.fixtures.agent_runs import limits, logs_of, meta_of, run_agent
 from tests.run.fixtures.fake_agent import (
     HANG_SECONDS,
@@ -471,15 +472,17 @@ def test_bypassed_permissions_are_reported_and_written_down_with_the_sandbox(tmp
     assert (plain.meta["permissions_bypassed"], plain.meta["permission_mode"]) == (False, "default")
     assert not any("permissions are bypassed" in words for words in plain.messages)
     done = run_agent(agent, tmp_path, permission=Permission.BYPASS, environment=agent.environment(IS_SANDBOX="1"))
-    assert (done.meta["permissions_bypassed"], done.meta["sandbox"]) == (True, "IS_SANDBOX")
-    assert "permissions are bypassed; sandbox: IS_SANDBOX" in done.messages
+    name = "bwrap" if sandbox.is_on() else "IS_SANDBOX"
+    assert (done.meta["permissions_bypassed"], done.meta["sandbox"]) == (True, name)
+    assert f"permissions are bypassed; sandbox: {name}" in done.messages
     assert "--dangerously-skip-permissions" in agent.starts[1]["argv"]
 
 
 def test_one_line_says_which_program_mode_task_and_auth(tmp_path: Path) -> None:
     agent = successful_turn().install(tmp_path / "bin")
     done = run_agent(agent, tmp_path, task="two\nlines \x1b[2J")
-    assert done.messages[0] == f"claude ({agent.path}): coder two-lines-2J, auth: login"
+    ending = ", sandbox: bwrap" if sandbox.is_on() else ""
+    assert done.messages[0] == f"claude ({agent.path}): coder two-lines-2J, auth: login{ending}"
 
 
 @pytest.mark.parametrize(
