@@ -51,13 +51,32 @@ class Sandboxed(Struct, frozen=True):
     def check_started(self, exit_code: int | None, stderr: bytes) -> None:
         """Raise ProcessError where the sandbox itself has failed, once the program has ended."""
         if self.sandbox is not None:
-            check_started(self.sandbox, exit_code, stderr)
+            try:
+                check_started(self.sandbox, exit_code, stderr)
+            except ProcessError as error:
+                if isinstance(error.payload, SpawnFailure) and self._is_missing():
+                    raise _no_such_program(self.argv[0]) from None
+                raise
+
+    def _is_missing(self) -> bool:
+        """Return whether the program is not even outside of the sandbox."""
+        import shutil  # slow to import, and only used here
+
+        return shutil.which(self.argv[0], path=self.environment.get("PATH", os.defpath)) is None
 
     def exit_code_of(self, exit_code: int | None) -> int | None:
         """Return the exit code of the program itself: negative if it crashed, as without a sandbox."""
         if self.sandbox is None or exit_code is None or exit_code - _SIGNAL_OFFSET not in _CRASHES:
             return exit_code
         return _SIGNAL_OFFSET - exit_code
+
+
+def _no_such_program(name: str) -> ProcessError:
+    return ProcessError(
+        f"{name} could not be started: there is no such program",
+        remedy="Install it, or check its name and PATH.",
+        payload=SpawnFailure("program", errno.ENOENT),
+    )
 
 
 def variables_in(chosen: ChosenSandbox, environment: Mapping[str, str], *, agent: str | None) -> dict[str, str]:
