@@ -24,7 +24,8 @@ TWO = """
 
 def two(folder: Path, *prompts: str, script: Script | None = None, has_git: bool = True) -> DrivenRun:
     """A run of agents that are all asked for at once; each waits until all have started."""
-    meet = f"$ touch {folder}/met-$$; until [ $(ls {folder} | grep -c met-) -ge {len(prompts)} ]; do sleep 0.02; done"
+    at = folder / "bin"
+    meet = f"$ mktemp {at}/met-XXXXXX >&2; until [ $(ls {at} | grep -c met-) -ge {len(prompts)} ]; do sleep 0.02; done"
     inputs = [f"{meet}\n{prompt}" for prompt in prompts] if has_git else list(prompts)
     return new_driven_run(folder, TWO, inputs=inputs, script=script, has_git=has_git)
 

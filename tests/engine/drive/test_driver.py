@@ -619,14 +619,14 @@ def test_a_process_that_is_changed_under_way_stops_the_driver_after_what_it_had_
             await one
             return await two
         """,
-        inputs={"slow": f"until [ -e {tmp_path}/changed ]; do sleep 0.05; done; echo slow"},
+        inputs={"slow": f"until [ -e {tmp_path}/bin/changed ]; do sleep 0.05; done; echo slow"},
     )
     process = driven.folder / ".a5c/process.py"
     changed = process.read_text().replace('"command": "true"', '"command": "false"')
     (tmp_path / "new.py").write_text(changed)
     hook = Path(os.environ["XDG_CONFIG_HOME"]) / "babysitter/hooks/on-task-complete/a.sh"
     hook.parent.mkdir(parents=True)
-    hook.write_text(f"cp {tmp_path}/new.py {process}; touch {tmp_path}/changed\n")
+    hook.write_text(f"cp {tmp_path}/new.py {process}; touch {tmp_path}/bin/changed\n")
     with pytest.raises(ProcessDiverged, match=r"process\.py:\d+"):
         driven.drive()
     assert driven.types().count("RESOLVED") == 2
