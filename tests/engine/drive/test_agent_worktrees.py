@@ -185,7 +185,7 @@ def test_where_no_copy_can_be_made_or_is_needed_agents_take_turns(tmp_path: Path
 
 
 def test_an_agent_in_the_repository_is_not_disturbed_by_a_join(tmp_path: Path) -> None:
-    waits = f"until [ -e {tmp_path}/second ]; do sleep 0.02; done"
+    waits = f"until [ -e {tmp_path}/bin/second ]; do sleep 0.02; done"
     # The first is alone when it begins and works in the repository; the second comes while it is at work.
     driven = new_driven_run(
         tmp_path,
@@ -198,9 +198,9 @@ def test_an_agent_in_the_repository_is_not_disturbed_by_a_join(tmp_path: Path) -
             return await asyncio.gather(first, second())
         """,
         inputs={
-            "begun": f"until [ -e {tmp_path}/begun ]; do sleep 0.02; done",
-            "first": f"$ touch {tmp_path}/begun; {waits}; sleep 0.5; ls > seen",
-            "second": f"$ echo 2 > two.txt; touch {tmp_path}/second",
+            "begun": f"until [ -e {tmp_path}/bin/begun ]; do sleep 0.02; done",
+            "first": f"$ touch {tmp_path}/bin/begun; {waits}; sleep 0.5; ls > seen",
+            "second": f"$ echo 2 > two.txt; touch {tmp_path}/bin/second",
         },
     )
     assert driven.drive().status == "completed"
