@@ -136,12 +136,13 @@ def test_what_a_cancelled_agent_left_is_removed_while_the_run_goes_on(tmp_path: 
         tmp_path,
         """
         async def process(inputs, ctx):
-            slow = ctx.task(agent, {"prompt": "$ touch started; while true; do sleep 1; done"})
-            quick = ctx.task(agent, {"prompt": "$ until ls ../*/started; do sleep 0.05; done"})
+            slow = ctx.task(agent, {"prompt": f"$ touch {inputs}; while true; do sleep 1; done"})
+            quick = ctx.task(agent, {"prompt": f"$ until [ -e {inputs} ]; do sleep 0.05; done"})
             await asyncio.wait({slow, quick}, return_when=asyncio.FIRST_COMPLETED)
             slow.cancel()
             return (await ctx.task(shell, {"command": "git worktree list; git for-each-ref refs/bridle"}))["stdout"]
         """,
+        inputs=str(tmp_path / "bin/started"),
     )
     assert driven.drive().status == "completed"
     assert len(driven.output().splitlines()) == 1
