@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import DiskError, LockHeld
+from bridle.ground.git_exclude import exclude_from_git
 from bridle.ground.lock import FileLock
 from bridle.run.budget import read
-from bridle.run.logs import FOLDER, RunLog, exclude_from_git
+from bridle.run.logs import FOLDER, RunLog
 from bridle.run.request import Request
 from bridle.run.runner import run
 from bridle.run.sessions import session_file

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from bridle.errors import AgentError, DiskError, ProcessError, UsageError
 from bridle.ground import clock, ids
 from bridle.ground.children.child_process import SpawnFailure
+from bridle.ground.git_exclude import exclude_from_git
 from bridle.ground.lock import FileLock
 from bridle.run import budget as budgets
 from bridle.run import logs, sessions
@@ -275,7 +276,7 @@ class AgentRun:
     def _exclude(self) -> None:
         """Exclude our files from commits; report a repository that cannot be written, and continue."""
         try:
-            logs.exclude_from_git(self.request.workspace)
+            exclude_from_git(self.request.workspace)
         except DiskError as error:
             self._say(f"git will show .ralph/ as untracked: {error.message}")
 

@@ -18,7 +18,7 @@ from bridle.engine.drive.performer import Job, Say
 from bridle.engine.entries.effect_attempts import JOINING, StartedMerge
 from bridle.errors import GitError, ProcessError, UsageError
 from bridle.ground import disk, ids
-from bridle.run.logs import exclude_from_git
+from bridle.ground.git_exclude import exclude_from_git
 from bridle.workspace import apply_changes, files_index, git_leftovers, private_indexes, ref_lock, snapshot, worktree
 from bridle.workspace.apply_changes import PlannedMerge
 from bridle.workspace.git import Git

@@ -6,6 +6,7 @@ Each can be repeated: a second attempt finds what the first one did.
 from __future__ import annotations
 
 from bridle.errors import GitError, UsageError
+from bridle.ground.git_exclude import exclude_from_git
 from bridle.ground.git_folder import git_folder
 from bridle.loop.checks import environment
 from bridle.loop.checks.fixed_tree import stage_work
@@ -19,7 +20,6 @@ from bridle.loop.protection.newly_ignored import is_generated
 from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.refs import KEPT, run_branch
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.run.logs import exclude_from_git
 from bridle.workspace import files_index, snapshot
 from bridle.workspace.commit import CommitInfo, commit_index, first_parents, format_message, is_ancestor, list_commits
 from bridle.workspace.forged_objects import refuse_forged

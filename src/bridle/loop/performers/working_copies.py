@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from bridle.ground.git_exclude import exclude_from_git
 from bridle.ground.lock import FileLock
 from bridle.loop import effects
 from bridle.loop.checks.setup_commands import ensure_setup
@@ -24,7 +25,6 @@ from bridle.loop.working_copy.run_worktrees import (
     restore_tree,
     write_note,
 )
-from bridle.run.logs import exclude_from_git
 from bridle.workspace import worktree
 from bridle.workspace.git import Git
 from bridle.workspace.worktree import Worktree

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -78,6 +79,7 @@ def _run(args: Arguments) -> int:
     if new.entry is not None:  # a run of a process that cannot be loaded is never created
         new.code_digest = check(new.entry, new.export)
     run = _create(runs, new, session)
+    _exclude(runs)
     entry = "#".join(entrypoint(new, run).values())
     inputs = {"inputs": new.inputs} if new.has_inputs else {}
     fire_hooks(args, run, ON_RUN_START, {"processId": new.process_id, "entry": entry, **inputs})
@@ -102,6 +104,19 @@ def _create(runs: Path, new: NewRun, session: SessionBinding | None) -> Path:
     if session is None or session.request is None:
         return make()
     return bind(session.request, make, undo_run)
+
+
+def _exclude(runs: Path) -> None:
+    """Keep runs out of commits: an agent that adds everything would commit the journal and the completion proof."""
+    from bridle.ground.git_exclude import exclude_from_git
+    from bridle.ground.git_folder import repository_top
+
+    top = repository_top(runs)
+    try:
+        if top is not None:
+            exclude_from_git(top, runs=runs)
+    except DiskError as error:
+        print(f"bridle: git will show {runs} as untracked: {error.message}", file=sys.stderr)
 
 
 def _format_binding(session: SessionBinding | None) -> str:
