@@ -46,8 +46,6 @@ def _record(command: str, run: Path | None) -> None:
 
 
 def _last_run() -> Path:
-    from bridle.ground.git_folder import repository_top
-    from bridle.journal.format import layout
-    from bridle.journal.stores.find_run import LAST, choose_run
+    from bridle.journal.stores.find_run import LAST, choose_run, runs_folders
 
-    return choose_run(LAST, (repository_top(Path.cwd()) or Path.cwd()) / layout.RUNS_FOLDER)
+    return choose_run(LAST, *runs_folders(None, {}))

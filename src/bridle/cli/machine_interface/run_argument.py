@@ -7,12 +7,18 @@ from pathlib import Path
 
 from bridle.cli.machine_interface.light_command import RUNS_DIR, Arguments
 from bridle.errors import DiskError
-from bridle.journal.stores.find_run import run_folder, runs_folder
+from bridle.journal.format.layout import RUN_FILE
+from bridle.journal.stores.find_run import run_folder, runs_folder, runs_folders
 
 
 def run_from_arguments(args: Arguments) -> Path:
-    """Return the folder of the run named by the first argument."""
-    return run_folder(args.positional[0], runs_dir(args))
+    """Return the folder of the run named by the first argument; an id also finds a run of a folder above."""
+    argument, flag = args.positional[0], args.text(RUNS_DIR.name)
+    folder = run_folder(argument, runs_folder(flag, os.environ))
+    if os.path.isdir(folder) or "/" in argument:
+        return folder
+    above = (runs / argument for runs in runs_folders(flag, os.environ))
+    return next((run for run in above if os.path.isfile(run / RUN_FILE)), folder)
 
 
 def runs_dir(args: Arguments) -> Path:

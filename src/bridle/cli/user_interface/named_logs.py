@@ -10,12 +10,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from bridle.cli.user_interface.agent_ending import read_meta_if_possible
-from bridle.cli.user_interface.terminal import chosen_run, runs_here, top_of
+from bridle.cli.user_interface.terminal import chosen_run, top_of
 from bridle.engine.process.effects import AGENT, SKILL
 from bridle.errors import RunNotFound, UsageError
 from bridle.ground.git_folder import folders_up_to_top, repository_top
 from bridle.journal.format import layout
-from bridle.journal.stores.find_run import LAST, matching_runs
+from bridle.journal.stores.find_run import LAST, matching_runs, runs_folders
 from bridle.journal.stores.store import Store
 from bridle.run.log_meta import LOG_SUFFIX, LogMeta
 
@@ -182,7 +182,8 @@ def _of_task(logs: RunLogs, name: str, iteration: int | None) -> NamedLogs:
 
 def _of_name(name: str, iteration: int | None) -> NamedLogs:
     """Return the logs of the run of that name, of that task of the newest run, or the file of that name."""
-    runs = [run for run in matching_runs(name, runs_here()) if run.name == name or not _is_number(name)]
+    found = matching_runs(name, *runs_folders(None, os.environ))
+    runs = [run for run in found if run.name == name or not _is_number(name)]
     newest = _newest_run()
     tasks = () if newest is None else _matching_tasks(newest.tasks, name)
     files = [name] if os.path.isfile(name) else []

@@ -31,9 +31,9 @@ def top_of(folder: Path) -> Path:
 
 def chosen_run(argument: str, runs_dir: str | None) -> Path:
     """Return the folder of the run that the user named."""
-    from bridle.journal.stores.find_run import choose_run
+    from bridle.journal.stores.find_run import choose_run, runs_folders
 
-    return choose_run(argument, runs_here(runs_dir))
+    return choose_run(argument, *runs_folders(runs_dir, os.environ))
 
 
 def find_loop_run(argument: str | None) -> Path:
@@ -47,7 +47,10 @@ def shown_run(run: Path) -> str:
     """Return how to name a run in a command: its id if that is enough, else its folder."""
     import shlex
 
-    return shlex.quote(run.name if run.parent == runs_here() else str(run))
+    from bridle.journal.stores.find_run import matching_runs, runs_folders
+
+    is_found = matching_runs(run.name, *runs_folders(None, os.environ)) == [run]
+    return shlex.quote(run.name if is_found else str(run))
 
 
 def say(line: str) -> None:

@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 
 from bridle.cli.exit_codes import FAILED, SUCCESS
 from bridle.cli.user_interface.options import json_option, runs_dir_option
-from bridle.cli.user_interface.terminal import print_document, say, show
+from bridle.cli.user_interface.terminal import print_document, runs_here, say, show
 from bridle.errors import GitError, UsageError
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ def command(
 async def _verify(
     target: str, files: tuple[Path, ...], allowed_signers: Path | None, runs_dir: str | None
 ) -> Verification:
-    from bridle.journal.stores.find_run import runs_folder
     from bridle.loop.evidence import verify
     from bridle.loop.evidence.git_keys import read_git_keys
     from bridle.loop.evidence.signatures import Signatures
@@ -73,7 +72,7 @@ async def _verify(
     elif keys.ignored:
         say(f"settings of this repository do not count here: {', '.join(keys.ignored)}; see --allowed-signers")
     signatures = Signatures(keys, dict(os.environ))
-    runs = runs_folder(runs_dir, os.environ)
+    runs = runs_here(runs_dir)
     if Path(target).is_file():
         [receipt] = await verify.read_receipts([Path(target)], signatures)
         return await verify.verify_receipt(git, receipt, runs)
