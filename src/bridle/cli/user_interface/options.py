@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -21,6 +22,12 @@ def runs_dir_option(function: Decorated) -> Decorated:
     """Add the option --runs-dir."""
     text = "Folder of the runs.  [default: $BABYSITTER_RUNS_DIR, else .a5c/runs]"
     return click.option("--runs-dir", metavar="DIR", help=text)(function)
+
+
+def plugin_root_option(function: Decorated) -> Decorated:
+    """Add the option --plugin-root."""
+    text = "The plugin, whose hooks run too.  [default: $CLAUDE_PLUGIN_ROOT]"
+    return click.option("--plugin-root", metavar="DIR", type=click.Path(path_type=Path), help=text)(function)
 
 
 def json_option(function: Decorated) -> Decorated:

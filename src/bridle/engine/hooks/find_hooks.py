@@ -1,6 +1,6 @@
 """Find native hooks: three folders for each type. Commands that must start fast import this module.
 
-1. the repository's: `.a5c/hooks/<type>/*.sh`
+1. the repository's: `.a5c/hooks/<type>/*.sh`, for a run below its top too
 2. the user's: `~/.config/babysitter/hooks/<type>/*.sh`
 3. the plugin's: `<plugin>/hooks/<type>/*.sh`
 """
@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from bridle.ground import ids
+from bridle.ground.git_folder import folders_up_to_top
 
 ON_RUN_START = "on-run-start"
 ON_RUN_COMPLETE = "on-run-complete"
@@ -61,11 +62,22 @@ def repository_of(run: Path) -> Path:
     return run.parent
 
 
+def hooks_owner(repository: Path) -> Path:
+    """Return the folder whose hooks run: the repository, or the nearest above it, up to git's top, that has some."""
+    if _has_hooks(repository):
+        return repository
+    return next(filter(_has_hooks, folders_up_to_top(repository)), repository)
+
+
+def _has_hooks(folder: Path) -> bool:
+    return os.path.isdir(f"{folder}/{REPOSITORY_FOLDER}/hooks")
+
+
 def _folders(
     hook_type: str, repository: Path, environment: Mapping[str, str], plugin_root: Path | None
 ) -> Iterator[tuple[str, str]]:
     """Yield the folders as strings, not Paths: an iteration checks them a dozen times."""
-    yield REPOSITORY, f"{repository}/{REPOSITORY_FOLDER}/hooks/{hook_type}"
+    yield REPOSITORY, f"{hooks_owner(repository)}/{REPOSITORY_FOLDER}/hooks/{hook_type}"
     settings, home = environment.get("XDG_CONFIG_HOME"), environment.get("HOME")
     if settings or home:
         yield USER, f"{settings or f'{home}/.config'}/babysitter/hooks/{hook_type}"

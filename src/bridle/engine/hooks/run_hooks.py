@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bridle.engine.hooks.find_hooks import ON_BREAKPOINT, REPOSITORY, Script, find_scripts
+from bridle.engine.hooks.find_hooks import ON_BREAKPOINT, REPOSITORY, Script, find_scripts, hooks_owner
 from bridle.errors import ProcessError
 from bridle.ground import clock, program_path, trust
 from bridle.ground.home import bridle_home
@@ -57,7 +57,7 @@ class HookResults(NamedTuple):
     hook_type: str
     results: tuple[HookResult, ...] = ()
     untrusted: Path | None = None
-    """The repository whose hooks did not run because the user has not trusted it."""
+    """The folder whose hooks did not run because the user has not trusted it."""
     is_disabled: bool = False
 
     @property
@@ -146,10 +146,11 @@ class Hooks:
         allowed = [script for script in scripts if script.where != REPOSITORY]
         untrusted = None
         if len(allowed) < len(scripts):
-            if trust.is_trusted(self.repository, bridle_home(self.environment)):
+            owner = hooks_owner(self.repository)
+            if trust.is_trusted(owner, bridle_home(self.environment)):
                 allowed = scripts
             else:
-                untrusted = self.repository
+                untrusted = owner
         text = json.dumps({**payload, "hookType": hook_type, "timestamp": clock.iso(clock.now())}, ensure_ascii=False)
         text = to_utf8(text).decode("utf-8", "surrogateescape")
         environment = self._environment_for(hook_type, text)

@@ -25,12 +25,12 @@ def command(*, trusts: bool, runs_dir: str | None, as_json: bool) -> int:
 
     from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
     from bridle.cli.user_interface import doctor_checks
-    from bridle.engine.hooks.find_hooks import repository_of
+    from bridle.engine.hooks.find_hooks import hooks_owner, repository_of
     from bridle.ground import trust
     from bridle.ground.home import bridle_home
     from bridle.journal.stores.find_run import runs_folder
 
-    repository = repository_of(Path.cwd() / "here")
+    repository = hooks_owner(repository_of(Path.cwd() / "here"))
     hooks = doctor_checks.hooks_of(repository)
     if trusts:
         refuse_inside_agent("doctor --trust")

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridle.cli.user_interface.options import json_option, runs_dir_option
+from bridle.cli.user_interface.options import json_option, plugin_root_option, runs_dir_option
 from bridle.cli.user_interface.terminal import chosen_run, print_document, say, show, shown_run
 from bridle.errors import EffectNotFound, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bridle.cli.user_interface.drive_run import CommandOptions
     from bridle.engine.inbox import Question
     from bridle.journal.stores.file_store import FileStore
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 @click.option("--list", "lists", is_flag=True, help="List the open questions; then the argument is RUN.")
 @click.option("--resume", is_flag=True, help="Continue the run at once.")
 @click.option("--no-hooks", is_flag=True, help="Run no native hooks, trusted or not.")
+@plugin_root_option
 @runs_dir_option
 @json_option
 def command(
@@ -38,6 +40,7 @@ def command(
     lists: bool,
     resume: bool,
     no_hooks: bool,
+    plugin_root: Path | None,
     runs_dir: str | None,
     as_json: bool,
 ) -> int:
@@ -75,10 +78,12 @@ def command(
     def record() -> None:
         answered = inbox.answer(store, effect_id, said, approved=approved)
         if answered.resolution is not None and not no_hooks:
-            fire_hooks_of_run(folder, ON_TASK_COMPLETE, answered.resolution.data)
+            fire_hooks_of_run(folder, ON_TASK_COMPLETE, answered.resolution.data, plugin_root=plugin_root)
 
     if resume:
-        return _resume(store, record, with_hooks=not no_hooks, as_json=as_json)
+        from bridle.cli.user_interface.drive_run import CommandOptions
+
+        return _resume(store, record, CommandOptions(as_json, hooks=not no_hooks, plugin_root=plugin_root))
     record()
     next_command = f"bridle {'resume' if is_loop_run(store) else 'drive'} {shown_run(folder)}"
     if as_json:
@@ -88,7 +93,7 @@ def command(
     return 0
 
 
-def _resume(store: FileStore, record: Callable[[], None], *, with_hooks: bool, as_json: bool) -> int:
+def _resume(store: FileStore, record: Callable[[], None], options: CommandOptions) -> int:
     """Record the answer and drive the run; where that is refused, nothing is recorded."""
     import asyncio
     import os
@@ -99,10 +104,10 @@ def _resume(store: FileStore, record: Callable[[], None], *, with_hooks: bool, a
         from bridle.cli.user_interface.loop_runs import drive_to_receipt
 
         return asyncio.run(
-            drive_to_receipt(store.run, as_json=as_json, with_hooks=with_hooks, record=lambda _: record())
+            drive_to_receipt(store.run, as_json=options.as_json, with_hooks=options.hooks, record=lambda _: record())
         )
     from bridle.cli.user_interface.chosen_sandbox import sandbox_for
-    from bridle.cli.user_interface.drive_run import CommandOptions, drive_and_report
+    from bridle.cli.user_interface.drive_run import drive_and_report
     from bridle.engine.drive.agent_request import AgentDefaults
     from bridle.engine.drive.driver import DriveOptions
     from bridle.engine.drive.wait_for_driver import check_no_driver
@@ -112,7 +117,7 @@ def _resume(store: FileStore, record: Callable[[], None], *, with_hooks: bool, a
     agents = AgentDefaults(sandbox=sandbox_for(repository_of(store.run), os.environ.get(VARIABLE) or None, say))
     asyncio.run(check_no_driver(store.run))
     record()
-    return drive_and_report(store.run, DriveOptions(agents=agents), CommandOptions(as_json, hooks=with_hooks))
+    return drive_and_report(store.run, DriveOptions(agents=agents), options)
 
 
 def _in_session(folder: Path) -> str:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridle.cli.user_interface.options import auth_option, json_option, run_argument, runs_dir_option, sandbox_option
+from bridle.cli.user_interface.options import (
+    auth_option,
+    json_option,
+    plugin_root_option,
+    run_argument,
+    runs_dir_option,
+    sandbox_option,
+)
 from bridle.cli.user_interface.terminal import chosen_run
 from bridle.errors import UsageError
 
@@ -48,7 +55,7 @@ AGENTS = ("claude", "bridle-agent", "codex", "gemini", "opencode")
     help="Limit of the whole run: seconds, or 90s, 15m, 8h.",
 )
 @click.option("--no-hooks", is_flag=True, help="Run no native hooks, trusted or not.")
-@click.option("--plugin-root", metavar="DIR", type=click.Path(path_type=Path), help="The plugin, whose hooks run too.")
+@plugin_root_option
 @runs_dir_option
 @json_option
 def command(**options: Any) -> int:
