@@ -84,3 +84,11 @@ def test_git_shows_other_files(work: Path, command: str) -> None:
 def test_git_commands_without_such_content_run(work: Path, command: str) -> None:
     finished = AgentCalls(work, mode="bypassPermissions", deny=DENY).finished("Bash", command=command)
     assert not finished.answer.is_error
+
+
+@pytest.mark.parametrize("option", ["-l", "-c", "-q", "-L", "--count"])
+def test_git_grep_does_not_tell_whether_a_denied_file_matches(work: Path, option: str) -> None:
+    git(work, "checkout", "-q", "HEAD~1", "--", ".env")
+    calls = AgentCalls(work, "Bash(git *)", mode="bypassPermissions", deny=DENY)
+    assert calls.refused("Bash", command=f"git grep {option} secret")
+    assert not calls.refused("Bash", command=f"git grep {option} value -- src")

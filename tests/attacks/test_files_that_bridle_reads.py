@@ -20,6 +20,8 @@ import pytest
 from bridle.loop.performers import progress_file
 from bridle.loop.performers.work import first_request
 from bridle.workspace import git_leftovers, index_file
+from tests.loop.fixtures.fake_agent import make_project
+from tests.loop.fixtures.loop_commands import MAKES_FILE, ONE_TASK
 from tests.loop.fixtures.repositories import make_repository
 
 
@@ -56,3 +58,11 @@ def test_a_pipe_does_not_block(tmp_path: Path) -> None:
     assert here.git("ls-files") == "AGENTS.md\na.txt\n"
     assert progress_file.read(here.folder) == ""
     assert "Rules." not in first_request(here.context.plan.tasks[0], here.context)[0].text
+
+
+def test_a_dry_run_prints_no_escape_sequence_of_a_file(tmp_path: Path) -> None:
+    here = make_project(tmp_path, ONE_TASK, MAKES_FILE, **{"AGENTS.md": "Use tabs.\x1b]0;evil\x07\x1b[2J\n"})
+    done = here.bridle("run", "PLAN.md", "--dry-run")
+    assert done.returncode == 0
+    assert "Use tabs.\\x1b]0;evil" in done.stdout
+    assert "\x1b" not in done.stdout

@@ -90,3 +90,12 @@ def test_the_dialog_of_claude_code_is_an_agreement_too(work: Path) -> None:
     home.mkdir()
     (home / ".claude.json").write_text(json.dumps({"projects": {str(work): {"hasTrustDialogAccepted": True}}}))
     assert flags(work) == ()
+
+
+def test_the_message_names_all_that_is_left_out_with_the_file(work: Path) -> None:
+    settings = {"model": "opus", "env": {"A": "1"}, "outputStyle": "x", "permissions": {"deny": ["Read(secret)"]}}
+    (work / ".claude/settings.json").write_text(json.dumps(settings))
+    message = find_untrusted("claude", work, {"HOME": str(work.parent), "BRIDLE_HOME": str(work.parent / "b")}).message
+    assert message.startswith("claude does not use env, model, outputStyle of .claude/settings.json in ")
+    (work / ".claude/settings.json").write_text(json.dumps({"model": "opus"}))
+    assert flags(work) == ()

@@ -17,6 +17,8 @@ from bridle.ground.git_folder import leads_out
 AGENT = "claude"
 # Together with the prompt they fit into the arguments of a process.
 INSTRUCTIONS_LIMIT_BYTES = 24 * 1024
+# Its rules that restrict are passed as a flag.
+_KEPT = ("permissions", "$schema")
 _INSTRUCTIONS = ("CLAUDE.md", ".claude/CLAUDE.md")
 
 
@@ -44,6 +46,10 @@ def find_untrusted(agent: str, cwd: Path, environment: Mapping[str, str]) -> Unt
     config = environment.get("CLAUDE_CONFIG_DIR") or f"{environment.get('HOME', '')}/.claude"
     if not granted or trust.are_settings_trusted(cwd, environment, Path(config)):
         return Untrusted()
+    for name, file in files.items():  # the flags leave out the whole file
+        if file in granted or name == "project":
+            left_out = [key for key in shipped[name] if key not in (*granted.get(file, ()), *_KEPT)]
+            granted |= {file: [*granted.get(file, ()), *left_out]} if left_out else {}
     listed = ", ".join(f"{', '.join(keys)} of {file}" for file, keys in granted.items())
     return Untrusted(
         (*_flags(cwd, shipped, keeps_local=files["local"] not in granted),),

@@ -14,6 +14,7 @@ from bridle.agent.permissions.bash.parsed_command import Command, Redirect, Scri
 from bridle.agent.permissions.bash.words import Word, plain
 from bridle.agent.permissions.bash.wrappers import (
     NAMERS,
+    READS_COMMANDS,
     SHELLS,
     basename,
     carries,
@@ -30,6 +31,8 @@ ANYTHING: Final = Word("", None, doubt="Command is not known before it runs")
 LIMIT_TEXTS: Final = 50
 # The most words of a wrapper's command line at which a command may start, for the same reason.
 LIMIT_STARTS: Final = 200
+
+PRINTERS: Final = frozenset({"echo", "printf"})
 
 # Separators of commands in text that cannot be parsed.
 _SEPARATORS = re.compile(r"[;&|(){}`,\n\"'$<>\\]+")
@@ -53,6 +56,8 @@ class _CommandSplitter:
         """Yield the command lines of a script that was parsed from a text."""
         for command in script.commands:
             yield from self._command(command)
+        if any(basename(word.value or "") in READS_COMMANDS for command in script.commands for word in command.words):
+            yield from self._inside(_inputs(script))
         if script.is_broken:
             yield (ANYTHING,)
             joined = text.replace("\\\n", "")
@@ -79,7 +84,7 @@ class _CommandSplitter:
             yield from self._inside(named_code(words))
 
     def _carrier(self, words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
-        is_unknown = reads_code(words) or any(word.value is None for word in words)
+        is_unknown = _reads_code(words) or any(word.value is None for word in words)
         if is_unknown or len(words) > LIMIT_STARTS or _is_for_another_shell(words):
             yield (ANYTHING,)
         for start in range(1, min(len(words), LIMIT_STARTS)):
@@ -98,6 +103,24 @@ class _CommandSplitter:
             else:
                 self._texts_left -= 1
                 yield from self.of(read_script(inside, self._home), inside)
+
+
+def _inputs(script: Script) -> Iterator[str]:
+    """Yield the texts that a shell of this script may get as its input: here-documents, and what others print."""
+    yield from script.inputs
+    for command in script.commands:
+        if command.words and basename(command.words[0].value or "") in PRINTERS:
+            yield " ".join(word.text if word.value is None else word.value for word in command.words[1:])
+
+
+def _reads_code(words: tuple[Word, ...]) -> bool:
+    """Return whether a wrapper, or a shell that it starts, reads commands from its input."""
+    is_find = basename(words[0].value or "") == "find"  # it runs only what follows an option
+    return any(
+        reads_code(words[start:])
+        for start in range(min(len(words), LIMIT_STARTS))
+        if not is_find or (words[start - 1].value or "").startswith(("-exec", "-ok"))
+    )
 
 
 def _line(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:

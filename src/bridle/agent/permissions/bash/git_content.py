@@ -63,7 +63,7 @@ def git_content(words: Sequence[Word]) -> GitContent | None:
     if subcommand not in _OF_INDEX | _OF_HISTORY and not (subcommand in _WITH_PATCH and has_patch):
         return None
     shows_names_only = any(_NO_CONTENT.fullmatch(value) for value in options)
-    if shows_names_only and (subcommand == "grep" or not has_patch):
+    if shows_names_only and subcommand != "grep" and not has_patch:  # names of matches tell of the content
         return None
     names = values[values.index("--") + 1 :] if "--" in values else []
     excluded = frozenset(found[1] for name in values if (found := _EXCLUDED.fullmatch(name)) is not None)

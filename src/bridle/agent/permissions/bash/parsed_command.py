@@ -41,6 +41,8 @@ class Script(msgspec.Struct, frozen=True):
     functions: tuple[tuple[str, int], ...] = ()
     """Functions that are certainly defined after the given position."""
     runs_in_background: bool = False
+    inputs: tuple[str, ...] = ()
+    """Texts that commands get as their input: here-documents and here-strings."""
 
 
 class FilesUsed(msgspec.Struct, frozen=True):

@@ -63,13 +63,15 @@ class TreeReader:
         self._bytes = text.encode()
         self._commands: list[Command] = []
         self._doubts: list[str] = []
+        self._inputs: list[str] = []
         self._functions: list[tuple[str, int]] = []
         self._background = False
         self._is_broken = False
 
     def script(self) -> Script:
         doubts = tuple(dict.fromkeys(self._doubts))
-        return Script(tuple(self._commands), doubts, self._is_broken, tuple(self._functions), self._background)
+        found = tuple(self._commands), doubts, self._is_broken, tuple(self._functions)
+        return Script(*found, self._background, tuple(self._inputs))
 
     def _broken(self, doubt: str) -> None:
         self._doubts.append(doubt)
@@ -304,8 +306,8 @@ class TreeReader:
         if node.type == "file_redirect":
             self._file_redirect(node, found, words)
         elif node.type == "herestring_redirect":
-            for child in node.named_children:
-                self._word(child)
+            words_of_input = [self._word(child) for child in node.named_children]
+            self._inputs += [word.text if word.value is None else word.value for word in words_of_input]
         else:
             self._heredoc(node, found, words)
 
@@ -346,6 +348,7 @@ class TreeReader:
             self._doubts.append(doubt)
         for child in node.children:
             if child.type == "heredoc_body":
+                self._inputs.append(self._slice(child))
                 self._descend(child)
             elif child.type in REDIRECTS:
                 self._redirect(child, found, words)

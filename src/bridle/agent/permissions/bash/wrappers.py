@@ -33,6 +33,9 @@ softlimit ssh ssh-agent sshpass start-stop-daemon stdbuf strace su sudo sudoedit
 systemd-run taskset time timeout tini tmux torify torsocks toybox trap ts tsocks unbuffer unshare uv
 valgrind watch watchexec wine with-contenv xargs xvfb-run zsh
 """
+ALL_SHELLS: Final = SHELLS | _OTHER_SHELLS
+# Programs that may take their input for commands.
+READS_COMMANDS: Final = ALL_SHELLS | {".", "at", "batch", "eval", "source", "ssh", "su"}
 CARRIERS: Final = SHELLS | _OTHER_SHELLS | frozenset(_CARRIER_NAMES.split())
 # Builtins that evaluate code or change the meaning of later commands.
 _EVALUATOR_NAMES: Final = ". alias bind compgen complete enable eval exec fc hash let mapfile readarray source trap"
@@ -41,6 +44,8 @@ EVALUATORS: Final = frozenset(_EVALUATOR_NAMES.split())
 
 # Programs that join their arguments and pass them to a shell.
 _JOINERS: Final = frozenset({"eval", "ssh", "su", "trap", "watch"})
+# An option of env, with its value in the same word.
+_SPLIT_STRING = re.compile(r"-(?!-)\w*?S(.+)", re.DOTALL)
 _CODE = re.compile(r"[\s;|&$`]")
 # In dash, `[[` is a program, `10>` a word and a redirection, `&>` a separator and a redirection, `+=` part of a name.
 _BASH_ONLY = re.compile(r"\[\[|[0-9]{2}[<>]|&>|\+=")
@@ -89,6 +94,7 @@ def carries(words: Sequence[Word]) -> Iterator[str]:
     values = [word.value for word in words[1:] if word.value is not None]
     yield from (value for value in values if _CODE.search(value))
     yield from (value.partition("=")[2] for value in values if "=" in value)
+    yield from (found[1] for value in values if (found := _SPLIT_STRING.fullmatch(value)) is not None)
     if basename(words[0].value or "") in _JOINERS:
         yield " ".join(values)
 
@@ -115,7 +121,7 @@ def evaluates(words: Sequence[Word]) -> bool:
 
 def reads_code(words: Sequence[Word]) -> bool:
     """Return whether this is a shell that reads commands from its input, which is unknown."""
-    if not words or words[0].value is None or basename(words[0].value) not in SHELLS | _OTHER_SHELLS:
+    if not words or words[0].value is None or basename(words[0].value) not in ALL_SHELLS:
         return False
     rest = [word.value for word in words[1:]]
     if any(value is None for value in rest):

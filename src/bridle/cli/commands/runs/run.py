@@ -95,6 +95,7 @@ def _show_first_iteration(run_request: RunRequest, *, as_json: bool) -> int:
     from bridle.loop.process.decisions import first_task
     from bridle.loop.working_copy.run_context import run_context
     from bridle.run.command import build_command
+    from bridle.views.terminal.escape_controls import escape_unprintable
 
     environment = dict(os.environ)
     context = run_context(
@@ -119,7 +120,7 @@ def _show_first_iteration(run_request: RunRequest, *, as_json: bool) -> int:
         }
         print_document(document)
         return 0
-    click.echo(prompt.text)
+    click.echo(escape_unprintable(prompt.text))
     click.echo(f"The command that receives this prompt:\n\n{shlex.join(command_line)}")
     click.echo(f"nothing was started; limits of a run: {run_request.settings.limits.describe()}", err=True)
     return 0
