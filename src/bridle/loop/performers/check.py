@@ -8,6 +8,7 @@ from bridle.loop.checks import bytecode
 from bridle.loop.checks.between_checks import read_protected
 from bridle.loop.checks.fixed_tree import CheckedTree, forget_interrupted
 from bridle.loop.checks.fresh_checkout import changed_in, checkout
+from bridle.loop.checks.no_tests import line_without_tests
 from bridle.loop.checks.not_in_commit import not_in_commit
 from bridle.loop.checks.run_check import run_check
 from bridle.loop.checks.without_files import without_files
@@ -46,6 +47,9 @@ async def check(args: CheckArgs, context: RunContext) -> ChecksResult:
     changed = [*fixed.changed, *changed]
     for name in changed[:SHOWN_NAMES]:
         context.say(f"{args.task}: a check changed {name}; the change was reverted")
+    empty = _without_tests(results) if args.when != BEFORE_WORK else []
+    for report in empty:
+        context.say(f"{args.task}: `{report.path}`: {report.what}")
     for report in fixed.reports[:SHOWN_NAMES]:
         context.say(f"{args.task}: after a check: {report.path}: {report.what}")
     return ChecksResult(
@@ -55,8 +59,17 @@ async def check(args: CheckArgs, context: RunContext) -> ChecksResult:
         changed=tuple(changed[:SHOWN_NAMES]),
         changed_count=len(changed),
         outside=tuple(outside[:SHOWN_NAMES]),
-        reported=tuple(FileReport(one.path, f"during a check: {one.what}") for one in fixed.reports[:SHOWN_NAMES]),
+        reported=(
+            *(FileReport(one.path, f"during a check: {one.what}") for one in fixed.reports[:SHOWN_NAMES]),
+            *empty,
+        ),
     )
+
+
+def _without_tests(results: Sequence[CheckResult]) -> list[FileReport]:
+    """Report checks that passed although they ran no test; a user may have wanted that."""
+    lines = [(result, line_without_tests(result.output)) for result in results if result.passed]
+    return [FileReport(result.command, f"this check passed and ran no test: {line}") for result, line in lines if line]
 
 
 async def _find_needed(args: CheckArgs, context: RunContext, tree: CheckedTree) -> list[str]:
