@@ -213,7 +213,7 @@ def test_the_work_of_the_only_task_stays_while_its_question_waits(tmp_path: Path
 
 
 KILLED = "open('tracked', 'w').write('good'); open('more.cfg', 'w').write('mine')"
-KILLED_IGNORES = "*.cfg\nstop\n"
+KILLED_IGNORES = "*.cfg\n"
 
 
 def kill_in_check(here: Project) -> None:
@@ -223,7 +223,8 @@ def kill_in_check(here: Project) -> None:
 
 
 def test_files_that_were_moved_for_a_check_are_put_back_after_a_kill(tmp_path: Path) -> None:
-    dies = f"test -f more.cfg || test -f stop || {{ touch stop; : > {tmp_path}/beside/kill; sleep 60; }}"
+    stop = tmp_path / "beside/stop"
+    dies = f"test -f more.cfg || test -f {stop} || {{ touch {stop}; : > {tmp_path}/beside/kill; sleep 60; }}"
     check = f"grep -q good tracked || exit 1\n{dies}\n"
     here = make_project(tmp_path, PLAN, KILLED, **{"test.sh": check, "tracked": "bad", ".gitignore": KILLED_IGNORES})
     kill_in_check(here)
