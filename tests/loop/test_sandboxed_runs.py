@@ -145,3 +145,14 @@ def test_a_repository_cannot_weaken_the_sandbox(tmp_path: Path) -> None:
     assert "bridle.toml:1: sandbox.mode must not be set in a repository. Set it in your own bridle.toml" in (
         refused.stderr
     )
+
+
+@pytest.mark.parametrize("leaves", ["git checkout -q main", "git checkout -q --detach main"])
+def test_an_agent_that_checks_out_an_older_commit_has_not_deleted_what_came_after(tmp_path: Path, leaves: str) -> None:
+    agent = f"if task == 'Two': os.system({leaves!r})\nopen(task.lower(), 'w').write('x')"
+    here = make_sandboxed_project(tmp_path, TWO_TASKS, agent)
+    document = run_plan(here, 0)
+    assert document["isolation"] == "bwrap"
+    assert here.git("branch", "--show-current") == document["branch"]
+    assert here.git("log", "--reverse", "--name-status", "--format=", "main..").splitlines() == ["A\tone", "A\ttwo"]
+    assert_replays(here)

@@ -61,3 +61,25 @@ def test_a_failure_is_named_and_the_others_are_copied(tmp_path: Path, monkeypatc
     assert "cannot write index of" in caught.value.message
     assert caught.value.payload == errno.ENOSPC
     assert contents(view) == {**CHANGED, "index": "before"}
+
+
+@pytest.mark.parametrize(
+    ("content", "is_kept"),
+    [
+        ("ref: refs/heads/other\n", True),
+        ("1" * 40 + "\n", True),
+        ("2" * 64, True),
+        ("", False),
+        ("garbage\n", False),
+        ("ref: ../../elsewhere\n", False),
+        ("ref: refs/heads/other\nmore\n", False),
+    ],
+)
+def test_a_head_is_copied_back_if_it_names_a_branch_or_a_commit(tmp_path: Path, content: str, *, is_kept: bool) -> None:
+    folder = tmp_path / "git"
+    folder.mkdir()
+    (folder / "HEAD").write_text("ref: refs/heads/main\n")
+    view = git_view.make_view(folder, tmp_path / "private", is_linked=False)
+    (view.private / "HEAD").write_text(content)
+    git_view.copy_back(view)
+    assert (folder / "HEAD").read_text() == (content if is_kept else "ref: refs/heads/main\n")

@@ -2,13 +2,14 @@
 
 A read-only mount protects only what exists, and git also obeys files that a program could add: `commondir` makes it
 read another configuration. So the folder itself is private. In it objects, refs and logs are the real ones, other files
-are read-only, and only the files that git replaces (the index, ORIG_HEAD, MERGE_HEAD, …) are copied back.
+are read-only, and only the files that git replaces (the index, HEAD, ORIG_HEAD, MERGE_HEAD, …) are copied back.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import stat
 import time
@@ -27,14 +28,18 @@ WRITABLE_FOLDERS = ("objects", "refs", "logs", "lfs")
 OUR_REFS = "refs/bridle"
 # What git writes directly in its folder, by a lock file and a rename: copied, and copied back.
 REPLACED_FILES = (
-    *("index", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "TAG_EDITMSG", "NOTES_EDITMSG", "shallow"),
+    *("index", "HEAD", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "TAG_EDITMSG", "NOTES_EDITMSG", "shallow"),
     *("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "MERGE_RR", "MERGE_AUTOSTASH", "SQUASH_MSG", "AUTO_MERGE"),
     *("CHERRY_PICK_HEAD", "REVERT_HEAD", "sequencer", "BISECT_LOG", "BISECT_START", "BISECT_NAMES", "BISECT_TERMS"),
     *("BISECT_EXPECTED_REV", "BISECT_ANCESTORS_OK", "BISECT_FIRST_PARENT", "BISECT_HEAD", "BISECT_RUN"),
 )
-# Of a worktree and a submodule too. A main working copy stays on its branch, and a rebase would run the commands in its
-# list when the user continues it.
-_REPLACED_IN_LINKED = ("HEAD", "REBASE_HEAD", "rebase-merge", "rebase-apply")
+# Of a worktree and a submodule too. In a main working copy a rebase would run the commands in its list when the user
+# continues it.
+_REPLACED_IN_LINKED = ("REBASE_HEAD", "rebase-merge", "rebase-apply")
+# A checkout whose HEAD cannot be written has changed the files and the index nevertheless.
+_HEAD = "HEAD"
+_HEAD_LIMIT_BYTES = 4096
+_HEAD_CONTENT = rb"(ref: refs/heads/[^\0\n]+|[0-9a-f]{40}|[0-9a-f]{64})\n?"
 _SPLIT_INDEX = "sharedindex.*"
 # Without one, `git pack-refs` would write it into the private folder and delete the refs that are in it.
 _PACKED_REFS = "packed-refs"
@@ -129,7 +134,7 @@ def copy_back(view: GitView) -> None:
 def _copy_back(view: GitView, name: str) -> None:
     before = view.copied.get(name, Copied(None, None))
     source, target = view.private / name, view.folder / name
-    if _identity(source) == before.copy and not source.is_dir():
+    if (_identity(source) == before.copy and not source.is_dir()) or (name == _HEAD and not _is_head(source)):
         return
     with _lock(target) as lock:
         if lock is not None and _identity(target) == before.original:
@@ -175,6 +180,14 @@ def alternates(folder: Path) -> list[Path]:
 def _is_replaced(name: str, *, is_linked: bool) -> bool:
     is_ours = name in REPLACED_FILES or fnmatchcase(name, _SPLIT_INDEX)
     return is_ours or (is_linked and name in _REPLACED_IN_LINKED)
+
+
+def _is_head(path: Path) -> bool:
+    """Return whether a file names a branch or a commit; git takes a folder without such a file for no repository."""
+    try:
+        return re.fullmatch(_HEAD_CONTENT, disk.read_bounded(path, _HEAD_LIMIT_BYTES)) is not None
+    except DiskError:
+        return False
 
 
 def _replace(source: Path, target: Path, lock: Path) -> None:

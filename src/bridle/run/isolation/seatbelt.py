@@ -85,8 +85,7 @@ def _written_by_git(isolation: Isolation) -> Iterator[Path]:
     own = isolation.worktree or isolation.git
     if own is not None:
         yield from (own / name for name in WRITABLE_FOLDERS)
-        linked = () if isolation.worktree is None else ("HEAD",)
-        yield from (own / f"{name}{end}" for name in (*REPLACED_FILES, *linked) for end in ("", ".lock"))
+        yield from (own / f"{name}{end}" for name in REPLACED_FILES for end in ("", ".lock"))
 
 
 def _below(paths: list[Path] | tuple[Path, ...]) -> str:
