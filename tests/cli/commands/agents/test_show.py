@@ -23,6 +23,8 @@ PROGRAM = [str(BRIDLE), "show"]
 GOLDEN = Path(__file__).parents[3] / "views" / "terminal" / "golden"
 # A process that has not answered by then hangs: starting takes well under a second on an idle machine.
 LIMIT_SECONDS = 60
+# The last lines of a log that has none.
+NO_RESULT = "\n── ✗ the log ends without a result\n"
 
 
 def show(
@@ -202,7 +204,7 @@ def test_a_pipe_is_shown_as_its_lines_arrive() -> None:
             shown.stdin.write(json.dumps(line).encode() + b"\n")
             shown.stdin.flush()
             assert words in read_until(shown.stdout.fileno(), words)
-        assert shown.communicate(timeout=LIMIT_SECONDS)[0] == b""
+        assert shown.communicate(timeout=LIMIT_SECONDS)[0].decode() == NO_RESULT
         assert shown.returncode == 0
 
 
@@ -323,7 +325,7 @@ def test_a_log_that_bridle_kept_is_read_as_the_agent_of_its_run(target: str, tmp
     (logs / "a.ndjson").write_text(CODEX, encoding="utf-8")
     (logs / "a.meta.json").write_text('{"agent": "codex"}', encoding="utf-8")
     done = show(str(logs / "a.ndjson") if target == "FILE" else target, cwd=tmp_path)
-    assert (done.returncode, done.stdout.decode()) == (0, "● words of another agent\n")
+    assert (done.returncode, done.stdout.decode()) == (0, f"● words of another agent\n{NO_RESULT}")
 
 
 @pytest.mark.parametrize("meta", ['{"agent": 7}', "not json", "[]", '{"agent": "bridle-agent"}'])
@@ -331,4 +333,4 @@ def test_what_is_beside_a_log_never_keeps_it_from_being_shown(meta: str, tmp_pat
     (tmp_path / "a.ndjson").write_text(json.dumps(assistant_line(text("hello"))) + "\n", encoding="utf-8")
     (tmp_path / "a.meta.json").write_text(meta, encoding="utf-8")
     done = show(str(tmp_path / "a.ndjson"))
-    assert (done.returncode, done.stdout.decode()) == (0, "● hello\n")
+    assert (done.returncode, done.stdout.decode()) == (0, f"● hello\n{NO_RESULT}")
