@@ -132,7 +132,7 @@ def write(file: SessionFile) -> None:
     """Replace the whole file, durably; create its folder if missing."""
     data = render(file)
     try:
-        _make_folder(file.path.parent)
+        disk.make_private_folder(file.path.parent)
         disk.write_atomic(file.path, data)
     except DiskError as error:
         raise _unusable(error) from error
@@ -141,7 +141,7 @@ def write(file: SessionFile) -> None:
 def mark_as_bound(path: Path) -> None:
     """Put an empty file beside the file of a session that is bound to a run; it is deleted with that file."""
     try:
-        _make_folder(path.parent)
+        disk.make_private_folder(path.parent)
         disk.write_atomic(_mark_of(path), b"")
     except DiskError as error:
         raise _unusable(error) from error
@@ -204,25 +204,10 @@ def held(path: Path, holder: str, *, wait_seconds: float = LOCK_WAIT_SECONDS) ->
     from bridle.ground.lock import FileLock  # most hooks only read a session file
 
     try:
-        _make_folder(path.parent)
+        disk.make_private_folder(path.parent)
         return FileLock.hold(_lock_of(path), holder=holder, wait_seconds=wait_seconds)
     except DiskError as error:
         raise _unusable(error) from error
-
-
-def _make_folder(folder: Path) -> None:
-    """Create the folder of session files; keep a new one in a project out of commits."""
-    is_new = not os.path.isdir(folder)
-    disk.make_private_folder(folder)
-    if is_new and str(folder).endswith(f"/{PROJECT_STATE}"):
-        from pathlib import Path as FullPath
-
-        from bridle.ground.git_exclude import exclude_from_git  # the first session of a project
-
-        try:
-            exclude_from_git(FullPath(folder).parent.parent)
-        except DiskError:
-            return  # git lists the folder as untracked; the session works
 
 
 def _unlink(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Runs and session files are kept out of commits: a journal has prompts, and `run.json` the completion proof."""
+"""Runs are kept out of commits: a journal has prompts, and `run.json` the completion proof."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.fixtures.machine_commands import PROCESS, bridle, create
+from tests.cli.fixtures.machine_commands import PROCESS, create
 from tests.workspace.fixtures.repositories import git
 
 
@@ -36,15 +36,6 @@ def test_a_refused_run_and_a_dry_run_leave_the_repository_as_it_is(repository: P
     assert (repository / ".git/info/exclude").read_text(encoding="utf-8") == before
 
 
-@pytest.mark.parametrize("place", [".", "part"])
-def test_a_session_file_in_the_project_is_not_listed_by_git(repository: Path, place: str) -> None:
-    folder = repository / place
-    done = bridle("hook:run", "--hook-type", "session-start", cwd=folder, stdin='{"session_id": "s1"}')
-    assert done.document == {}
-    assert (folder / ".a5c/state/s1.md").is_file()
-    assert git(repository, "status", "--porcelain").strip() == ""
-
-
 def test_a_list_that_cannot_be_written_is_reported_and_the_run_is_created(repository: Path) -> None:
     listed = repository / ".git/info/exclude"
     listed.unlink()
@@ -52,5 +43,3 @@ def test_a_list_that_cannot_be_written_is_reported_and_the_run_is_created(reposi
     done = create(repository)
     assert Path(done.document["runDir"]).is_dir()
     assert f"git will show {repository}/.a5c/runs as untracked" in done.stderr
-    assert bridle("hook:run", "--hook-type", "session-start", cwd=repository, stdin='{"session_id": "s1"}').code == 0
-    assert (repository / ".a5c/state/s1.md").is_file()
