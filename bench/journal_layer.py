@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.measure import CACHE, ROOT, Target
+from bridle.ground import own_runs
 from tests.journal.fixtures.sample_runs import JAVASCRIPT_PROCESS, PYTHON_PROCESS, long_run
 from tests.real.fixtures.installed_programs import babysitter_program
 
@@ -73,6 +74,7 @@ def _sides(folder: Path) -> list[Side]:
 def _prepare(folder: Path, size: int, rounds: int) -> list[str]:
     """Create the same run for both sides; return its pending effects, one for each post and one that stays."""
     made = long_run(_runs(folder, OURS), f"n{size}", resolved=size, pending=rounds + 2, entry=folder / "process.py")
+    own_runs.record(made.run, folder / "home")  # the commands have this home, and the run was made in another
     copy = _runs(folder, THEIRS) / made.run.name
     shutil.copytree(made.run, copy, copy_function=os.link)
     metadata = json.loads((copy / "run.json").read_text(encoding="utf-8"))

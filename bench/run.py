@@ -1,7 +1,7 @@
 """Every benchmark, side by side with its peers: `bench/run.py [NAME…] [--json]`.
 
 A benchmark is a module of this folder with a function `run` that returns rows, targets and remarks; its name is
-in BENCHES. Exit code 1 says that a target was missed.
+in BENCHES. Exit code 1 says that a target was missed, or that a benchmark failed; the others are measured all the same.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import sys
+import tempfile
+import traceback
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -39,17 +42,35 @@ def main() -> int:
     if unknown := set(wanted.names) - set(BENCHES):
         parser.error(f"no benchmark named {', '.join(sorted(unknown))}")
     results = {}
-    for name in wanted.names or BENCHES:
-        print(f"bench: {name} …", file=sys.stderr, flush=True)
-        results[name] = importlib.import_module(f"bench.{name}").run()
-        if not wanted.json:
-            print(_page(name, results[name]), flush=True)
+    with tempfile.TemporaryDirectory(prefix="bridle-bench-") as home:
+        os.environ["BRIDLE_HOME"] = home  # runs that are made in this process are recorded there
+        for name in wanted.names or BENCHES:
+            print(f"bench: {name} …", file=sys.stderr, flush=True)
+            results[name] = measure(name)
+            if not wanted.json:
+                print(_page(name, results[name]), flush=True)
     if wanted.json:
         print(json.dumps(results, default=_plain))
-    return 0 if all(target.holds for result in results.values() for target in result["targets"]) else 1
+    return 0 if all(map(_holds, results.values())) else 1
+
+
+def measure(name: str) -> dict[str, Any]:
+    """Run one benchmark; where it fails, the result has only an `error`."""
+    try:
+        result: dict[str, Any] = importlib.import_module(f"bench.{name}").run()
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # the others are measured all the same
+        traceback.print_exc()
+        return {"error": f"{type(error).__name__}: {error}"}
+    return result
+
+
+def _holds(result: dict[str, Any]) -> bool:
+    return "error" not in result and all(target.holds for target in result["targets"])
 
 
 def _page(name: str, result: dict[str, Any]) -> str:
+    if "error" in result:
+        return f"== {name}\nFAIL  {result['error']}"
     lines = [f"== {name}", *_table(result["rows"]), "", *result["remarks"], ""]
     for target in result["targets"]:
         verdict = "PASS" if target.holds else "MISS"
