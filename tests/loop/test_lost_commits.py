@@ -90,6 +90,18 @@ def test_all_objects_of_two_commits_are_lost_and_the_user_has_edited(tmp_path: P
     assert here.git("fsck", "--connectivity-only", "--no-dangling", "HEAD", saved) == ""
 
 
+def test_a_commit_and_the_content_of_its_file_are_lost_and_its_trees_are_not(tmp_path: Path) -> None:
+    """Git can write the tree of the files without their contents, which the snapshot would not have."""
+    here, document = start(tmp_path, 2)
+    lost = here.git("rev-parse", "HEAD", "HEAD:two").split()
+    for name in lost:
+        lose(here, name, "gone")
+    document = receipt_of(here.bridle("resume", "--max-iterations", "9", "--json"), 0)
+    saved = "\n".join(document["found"]).partition("kept as ")[2].split()[0]
+    assert here.git("show", f"{saved}:two") == "Two"
+    assert here.git("fsck", "--connectivity-only", "--no-dangling", "HEAD", saved) == ""
+
+
 def test_a_commit_is_lost_while_the_user_has_another_branch_checked_out(tmp_path: Path) -> None:
     here, document = start(tmp_path, 1)
     here.git("checkout", "-q", "main")

@@ -121,6 +121,21 @@ def test_what_a_sparse_checkout_leaves_out_is_in_a_snapshot_also_with_conversion
     assert not (repo.folder / "out").exists()
 
 
+def test_a_tracked_file_that_a_rule_ignores_is_restored_and_one_that_has_not_changed_is_not_written(
+    tmp_path: Path,
+) -> None:
+    repo = make_repository(tmp_path / "r")
+    write(repo.folder, {".gitignore": "*.gen\n", "changed.gen": "1", "same.gen": "1"})
+    git(repo.folder, "add", "--force", "-A")
+    git(repo.folder, "commit", "-q", "-m", "more")
+    before, written_at = read_tree(repo.folder), (repo.folder / "same.gen").stat().st_ctime_ns
+    taken = asyncio.run(snapshot.take(repo))
+    write(repo.folder, {"changed.gen": "2"})
+    asyncio.run(restore(repo, taken))
+    assert read_tree(repo.folder) == before
+    assert (repo.folder / "same.gen").stat().st_ctime_ns == written_at
+
+
 def test_what_changed_ignore_rules_hid_is_removed_and_kept_and_what_they_showed_stays(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "r")
     write(repo.folder, {"ignored/mine": "secret", "mine": "untracked"})

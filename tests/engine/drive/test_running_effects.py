@@ -80,6 +80,51 @@ async def process(inputs, ctx):
     assert events.index("ended") < events.index("cancelled")
 
 
+class SlowClearer(Worker):
+    """A performer that has not cleared up after its first effect when the process goes on after the second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_gone_on = asyncio.Event()
+
+    def note(self, state: object) -> None:
+        self.events.append(str(state))
+        if state == "second done":
+            self.has_gone_on.set()
+
+    async def perform(self, job: Job) -> Posted:
+        if job.task.document["words"] == "second":
+            await self.has_begun.wait()
+        return Posted(OK, value=1, started_at="x", finished_at="x")
+
+    async def clear(self, job: Job) -> None:
+        if job.task.document["words"] == "first":
+            self.has_begun.set()
+            await self.has_gone_on.wait()
+            self.events.append("cleared")
+
+
+def test_an_effect_whose_result_is_written_is_not_cancelled_while_it_clears_up(tmp_path: Path) -> None:
+    source = """
+async def process(inputs, ctx):
+    ctx.report_state = lambda: "second done" if second.done() else "begun"
+    ctx.task(free, {"kind": "work", "words": "first"})
+    second = ctx.task(free, {"kind": "work", "words": "second"})
+    await second
+    await ctx.breakpoint({"question": "Go on?"})
+"""
+    driven = new_driven_run(tmp_path, source, has_git=False)
+
+    async def main() -> tuple[list[str], list[str]]:
+        worker, printed = SlowClearer(), list[str]()
+        await driver(driven, worker, on_process_state=worker.note, say=printed.append).drive()
+        return worker.events, printed
+
+    events, printed = asyncio.run(main())
+    assert "cleared" in events
+    assert not [line for line in printed if "cancelled" in line]
+
+
 def test_a_driver_that_is_cancelled_ends_after_its_effects(tmp_path: Path) -> None:
     source = "async def process(inputs, ctx): await ctx.task(free, {'kind': 'work', 'words': 'slow'})"
     driven = new_driven_run(tmp_path, source, has_git=False)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bridle.loop.adoption import lost_commits, run_commits
 from bridle.loop.process.receipt import Receipt, TaskReceipt
+from bridle.loop.working_copy.refs import run_branch
 from tests.loop.fixtures.repositories import Repository, make_repository
 
 
@@ -79,3 +80,18 @@ def test_a_run_goes_back_to_the_newest_commit_that_is_complete(tmp_path: Path) -
     (here.folder / ".git/objects" / commits[2][:2] / commits[2][2:]).unlink()
     found = asyncio.run(lost_commits._newest_complete(here.context, lost, []))
     assert found == commits[1]
+
+
+def test_a_commit_from_before_the_end_of_an_interrupted_agent_is_the_agents(tmp_path: Path) -> None:
+    here = make_repository(tmp_path / "r", {"a.txt": "1\n"})
+    known, branch = here.git("rev-parse", "HEAD").strip(), run_branch(here.context.run)
+    here.git("checkout", "-q", "-b", branch)
+    here.git("commit", "-q", "--allow-empty", "-m", "of an agent, or of the user")
+    head, moved_at = here.git("rev-parse", "HEAD").strip(), (here.folder / ".git/refs/heads" / branch).stat().st_mtime
+
+    def find(*, was_working: bool, ended_at: float) -> str | None:
+        return asyncio.run(run_commits.find_tip(here.context, known, was_working=was_working, ended_at=ended_at))
+
+    assert find(was_working=True, ended_at=moved_at + 1) == known
+    assert find(was_working=True, ended_at=moved_at - 1) == head
+    assert find(was_working=False, ended_at=moved_at + 1) == head

@@ -591,6 +591,20 @@ def test_a_file_that_a_task_may_edit_is_then_protected_in_its_new_state(here: Re
     assert here.read("tests/test_named.py") == allowed
 
 
+def test_a_version_of_the_user_that_is_newer_than_the_last_commit_is_the_protected_one(here: Repository) -> None:
+    here.write({"tests/test_named.py": NAMED.replace("f() != 2", "f() != 3")})
+    tip, users = here.commit("Other"), NAMED.replace("f() != 2", "f() != 4")
+    here.write({"tests/test_named.py": users})
+    adopted = baseline.adopt(here.context, ["tests/test_named.py"], [], tip, before=tip, with_new_marks=True)
+    asyncio.run(adopted)
+    here.context = structs.replace(here.context, changes_adopted=1)
+    assert here.protect()["undone"] == []
+    assert here.read("tests/test_named.py") == users
+    here.write({"tests/test_named.py": NAMED})
+    assert [item["path"] for item in here.protect(iteration=2)["undone"]] == ["tests/test_named.py"]
+    assert here.read("tests/test_named.py") == users
+
+
 def test_a_commit_by_the_agent_does_not_allow_an_edit(here: Repository) -> None:
     here.write({"tests/test_named.py": ""})
     here.git("commit", "-q", "-am", "the agent's own\n\nBridle-Run: another")

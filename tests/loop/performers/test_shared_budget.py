@@ -96,3 +96,14 @@ def test_a_copy_of_the_repository_does_not_count_what_was_spent_in_worktrees_of_
         allow(project, 0)
         assert project.bridle("ask", "more").returncode == 1
         assert budget(project)["total_cost_usd"] == spent
+
+
+def test_an_amount_that_was_lowered_in_a_worktree_does_not_lower_the_shared_one(tmp_path: Path) -> None:
+    here = make_project(tmp_path, ONE_TASK, PAID + "open('one', 'w').close()")
+    receipt_of(here.bridle("run", "PLAN.md", "--worktree", "--json"), 0)
+    assert budget(here)["total_cost_usd"] == 3.01
+    (own,) = (here.folder / ".ralph/worktrees").glob("*/.ralph/state/budget.json")
+    own.write_text(json.dumps({**json.loads(own.read_text()), "total_cost_usd": 0.0}))
+    allow(here, 3)
+    assert here.bridle("ask", "more").returncode == 1
+    assert budget(here)["total_cost_usd"] == 3.01

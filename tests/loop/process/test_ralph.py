@@ -220,6 +220,22 @@ def test_the_work_of_a_task_that_asks_is_set_aside_while_others_go_on(tmp_path: 
     assert task_of(actions[effects.ROLLBACK])["inputs"]["snapshot"] == "snap-1"
 
 
+def test_a_task_that_fails_is_not_rolled_back_to_before_the_commit_of_another(tmp_path: Path) -> None:
+    run = RunOnEngine(tmp_path, TWO, tries=1)
+    run.post_checks(RED)
+    run.work(effect_results.QUESTION, question="Which?", session_id="s1", snapshot="snap-1")
+    run.post(effects.PROTECT, {"changed": True})
+    run.post(effects.ROLLBACK, {"kept": "kept-1"}, beside="breakpoint")
+    run.post("breakpoint", {"response": "green", "approved": True}, beside=effects.CHECK)
+    run.post_checks(RED)
+    run.work(snapshot="snap-2")
+    run.finish_iteration(GREEN)
+    run.work(snapshot="snap-3", tree="u")
+    run.finish_iteration(RED)
+    rolled_back = run.arguments_of(effects.ROLLBACK)
+    assert (rolled_back["task"], rolled_back["snapshot"]) == ("One", "snap-3")
+
+
 def test_the_work_of_the_last_task_stays_where_it_is_while_it_asks(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, ONE)
     run.post_checks(RED)

@@ -233,19 +233,19 @@ def test_uncommitted_changes_refuse_the_start_here_too_and_are_no_part_of_the_ru
 
 
 def test_the_budget_of_the_workspace_bounds_and_counts_what_is_done_in_its_worktrees(tmp_path: Path) -> None:
-    """Each run of the agent costs 0.01; the third would be above what the person allows for this workspace."""
+    """Each run of the agent costs 0.01, and the second begins with less than that left; the third is refused."""
     plan = "# P\n\n" + "\n".join(f"## {name}\nCheck: `test -f {name.lower()}`\n" for name in ("One", "Two", "Three"))
     here = make_project(tmp_path, plan, MAKES_FILE)
     budget = here.folder / ".ralph/state/budget.json"
     budget.parent.mkdir(parents=True)
-    budget.write_text(json.dumps({"total_cost_usd": 1.0, "max_cost_usd": 1.02, "iterations": 7}))
+    budget.write_text(json.dumps({"total_cost_usd": 1.0, "max_cost_usd": 1.015, "iterations": 7}))
     done = here.bridle("run", "PLAN.md", "--json", "--worktree")
     document = receipt_of(done, 3)
-    assert "not started: the budget is spent: 1.0200 of 1.0200 USD" in done.stderr
+    assert "not started: the budget is spent: 1.0200 of 1.0150 USD" in done.stderr
     assert document["iterations"] == 2
     assert verdicts(document) == {"One": "done", "Two": "done", "Three": "pending"}
     spent = json.loads(budget.read_text())
-    assert (spent["total_cost_usd"], spent["max_cost_usd"], spent["iterations"]) == (1.02, 1.02, 9)
+    assert (spent["total_cost_usd"], spent["max_cost_usd"], spent["iterations"]) == (1.02, 1.015, 9)
     budget.write_text(json.dumps(spent | {"max_cost_usd": 5}))
     assert verdicts(receipt_of(here.bridle("resume", "--json"), 0))["Three"] == "done"
     assert json.loads(budget.read_text())["total_cost_usd"] == 1.03

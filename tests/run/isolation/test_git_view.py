@@ -46,6 +46,14 @@ def test_an_index_that_another_git_writes_is_left(tmp_path: Path, monkeypatch: p
     assert contents(view) == {**CHANGED, "index": "before", "index.lock": "of another git"}
 
 
+def test_what_another_program_has_changed_too_is_left(tmp_path: Path) -> None:
+    view = make(tmp_path)
+    (view.folder / "index").write_text("of another git")
+    (view.folder / "ORIG_HEAD").write_text("of another git")
+    git_view.copy_back(view)
+    assert contents(view) == {**CHANGED, "index": "of another git", "ORIG_HEAD": "of another git"}
+
+
 def test_a_failure_is_named_and_the_others_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     view = make(tmp_path)
     real = os.replace
