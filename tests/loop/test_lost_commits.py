@@ -26,8 +26,8 @@ AGENT = "open(task.lower(), 'w').write(task)"
 CASES = ("gone", "empty")
 
 
-def start(folder: Path, iterations: int, *flags: str) -> tuple[Project, dict[str, Any]]:
-    here = make_project(folder, PLAN, AGENT, **{"app.txt": "first\n"})
+def start(folder: Path, iterations: int, *flags: str, agent: str = AGENT) -> tuple[Project, dict[str, Any]]:
+    here = make_project(folder, PLAN, agent, **{"app.txt": "first\n"})
     (here.folder / "notes.txt").write_text("untracked\n")
     done = here.bridle("run", "--max-iterations", str(iterations), "--json", *flags)
     return here, receipt_of(done, 3)
@@ -91,14 +91,18 @@ def test_all_objects_of_two_commits_are_lost_and_the_user_has_edited(tmp_path: P
 
 
 def test_a_commit_and_the_content_of_its_file_are_lost_and_its_trees_are_not(tmp_path: Path) -> None:
-    """Git can write the tree of the files without their contents, which the snapshot would not have."""
-    here, document = start(tmp_path, 2)
-    lost = here.git("rev-parse", "HEAD", "HEAD:two").split()
-    for name in lost:
+    """Git writes a tree without looking at folders that the index has the trees of: the snapshot would miss a file."""
+    agent = (
+        f"{AGENT}; os.makedirs('sub', exist_ok=True); open(f'sub/{{task.lower()}}', 'w').write(f'{{task}} {{number}}')"
+    )
+    here, document = start(tmp_path, 2, agent=agent)
+    here.git("reset", "-q")  # the index of the user has the trees
+    lost = here.git("show", "HEAD:sub/two")
+    for name in here.git("rev-parse", "HEAD", "HEAD:sub/two").split():
         lose(here, name, "gone")
     document = receipt_of(here.bridle("resume", "--max-iterations", "9", "--json"), 0)
     saved = "\n".join(document["found"]).partition("kept as ")[2].split()[0]
-    assert here.git("show", f"{saved}:two") == "Two"
+    assert here.git("show", f"{saved}:sub/two") == lost
     assert here.git("fsck", "--connectivity-only", "--no-dangling", "HEAD", saved) == ""
 
 

@@ -231,9 +231,13 @@ def test_a_task_that_fails_is_not_rolled_back_to_before_the_commit_of_another(tm
     run.work(snapshot="snap-2")
     run.finish_iteration(GREEN)
     run.work(snapshot="snap-3", tree="u")
-    run.finish_iteration(RED)
+    run.post(effects.PROTECT, {"changed": True, "undone": [], "reported": []})
+    own, other = run.arguments_of(effects.CHECK)["checks"]
+    results = [{**own, "exit_code": RED, "seconds": 0.1}, {**other, "exit_code": GREEN, "seconds": 0.1}]
+    run.post(effects.CHECK, {"tree": "u", "passed": False, "results": results})
     rolled_back = run.arguments_of(effects.ROLLBACK)
     assert (rolled_back["task"], rolled_back["snapshot"]) == ("One", "snap-3")
+    assert "failed after its only try" in rolled_back["why"]
 
 
 def test_the_work_of_the_last_task_stays_where_it_is_while_it_asks(tmp_path: Path) -> None:
