@@ -62,11 +62,12 @@ def command(
     if lists or effect is None:
         folder = chosen_run(effect or "last", runs_dir)
         return _list(folder, inbox.questions(FileStore(folder)), as_json=as_json)
-    if text is None and approved is None:
-        raise UsageError(
-            "the answer is missing", remedy=f'Run `bridle answer {effect} "approve"`, or pass --approve or --reject.'
-        )
     folder = chosen_run(run, runs_dir)
+    if text is None and approved is None:
+        effect_id = _effect_id(FileStore(folder), effect)
+        raise UsageError(
+            "the answer is missing", remedy=f'Run `bridle answer {effect_id} "approve"`, or pass --approve or --reject.'
+        )
     refuse_inside_agent("answer", folder)
     store = FileStore(folder)
     if resume or is_loop_run(store):  # else nothing is started, and a run of another program can be answered
@@ -150,6 +151,15 @@ def _effect_id(store: FileStore, prefix: str) -> str:
             return matching[0]
         if matching:
             raise UsageError(f"{prefix!r} is ambiguous: {', '.join(matching[:5])}", remedy="Use a longer prefix.")
-    raise EffectNotFound(
-        f"no effect {prefix!r} in this run", remedy="Run `bridle answer --list` for the open questions."
-    )
+    from bridle.engine import inbox
+
+    raise EffectNotFound(f"no effect {prefix!r} in this run", remedy=_how_to_name(inbox.questions(store), prefix))
+
+
+def _how_to_name(questions: list[Question], text: str) -> str:
+    """Return what to do where a question's id was expected and something else, such as the answer, was found."""
+    import shlex
+
+    if len(questions) != 1:
+        return "Run `bridle answer --list` for the open questions."
+    return f"The question comes first: bridle answer {questions[0].effect_id} {shlex.quote(text)}"
