@@ -10,6 +10,7 @@ import msgspec
 from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.command_line.options import Options
 from bridle.agent.conversation.model_setup import ModelSetup, RequestHead
+from bridle.agent.permissions.rules.file_access import is_hidden
 from bridle.agent.prompt.environment_info import ContextScope, gather_context, opening_reminder
 from bridle.agent.prompt.system_prompt import (
     PromptOverrides,
@@ -38,7 +39,7 @@ class Prompt:
 
     async def head(self, tools: Collection[str]) -> RequestHead:
         """Read instructions and git status, and return the blocks that every request begins with."""
-        context = await gather_context(_scope(self._inputs))
+        context = await gather_context(_scope(self._inputs, self._setup))
         model = self._setup.model.id
         date = clock.now().astimezone().date().isoformat()
         sections = first_message_sections(self._overrides, context, model=model)
@@ -58,7 +59,7 @@ def _overrides(options: Options, cwd: Path) -> PromptOverrides:
     return PromptOverrides(replaced, append, options.excludes_dynamic)
 
 
-def _scope(inputs: RunInputs) -> ContextScope:
+def _scope(inputs: RunInputs, setup: ModelSetup) -> ContextScope:
     options = inputs.options
     return ContextScope(
         cwd=inputs.cwd,
@@ -66,4 +67,5 @@ def _scope(inputs: RunInputs) -> ContextScope:
         environment=inputs.environment,
         sources=frozenset(SOURCES if options.setting_sources is None else options.setting_sources),
         reads_instructions=not (options.is_bare or options.is_safe),
+        is_hidden=lambda path: is_hidden(path, setup.policy),
     )

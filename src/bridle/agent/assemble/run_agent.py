@@ -24,6 +24,7 @@ from bridle.agent.model.api import models
 from bridle.agent.model.api.credentials import CredentialSource, find
 from bridle.agent.model.api.stream_pieces import ModelClient
 from bridle.agent.permissions.decide import bypass_refusal
+from bridle.agent.permissions.rules.file_access import is_hidden
 from bridle.agent.permissions.rules.policy import Policy
 from bridle.agent.permissions.rules.syntax import parse_rules
 from bridle.agent.prompt.instructions import links_out
@@ -190,6 +191,7 @@ def _skills(inputs: RunInputs, policy: Policy) -> Skills:
         plugin_folders=[inputs.cwd / folder for folder in options.plugin_dirs],
         folders=[Path(folder) for folder in policy.folders],
         sources=options.setting_sources,
+        is_hidden=lambda path: is_hidden(path, policy),
     )
 
 

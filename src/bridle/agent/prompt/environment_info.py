@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -33,6 +33,8 @@ class ContextScope(msgspec.Struct, frozen=True):
     reads_git: bool = True
     reads_instructions: bool = True
     """Whether CLAUDE.md is read; not with `--bare`."""
+    is_hidden: Callable[[str], bool] = lambda _path: False
+    """Whether a rule denies reading a file."""
 
 
 class Machine(msgspec.Struct, frozen=True):
@@ -63,6 +65,7 @@ async def gather_context(scope: ContextScope) -> PromptContext:
         sources=scope.sources if scope.reads_instructions else frozenset(),
         repository=top,
         agents=scope.environment.get(AGENTS_VARIABLE, "").lower() not in _OFF,
+        is_hidden=scope.is_hidden,
     )
     files, git = await asyncio.gather(_instructions(instruction_scope), _git(scope, top))
     return PromptContext(describe_machine(scope, is_repository=top is not None), files, git)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -55,6 +55,8 @@ class InstructionScope(msgspec.Struct, frozen=True):
     repository: Path | None = None
     agents: bool = False
     """Whether `AGENTS.md` is read in directories without `CLAUDE.md`."""
+    is_hidden: Callable[[str], bool] = lambda _path: False
+    """Whether a rule denies reading a file; then it is neither imported nor read through a link."""
 
 
 def read_instructions(scope: InstructionScope) -> tuple[Instructions, ...]:
@@ -113,6 +115,9 @@ class _Reader:
         real = os.path.realpath(path)
         if real in self._seen:
             return True
+        is_own_file = depth == 1 and real == os.path.join(os.path.realpath(path.parent), path.name)
+        if not is_own_file and self._scope.is_hidden(real):
+            return False
         text = _read(path)
         if text is None or len(text) > self._left_bytes:
             return False

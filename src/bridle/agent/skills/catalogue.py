@@ -16,7 +16,8 @@ Only their first lines are read, and names are looked up in a table: a name neve
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -108,9 +109,13 @@ def discover_skills(
     plugin_folders: Sequence[Path] = (),
     folders: Sequence[Path] = (),
     sources: Sequence[str] | None = None,
+    is_hidden: Callable[[str], bool] = lambda _path: False,
 ) -> Skills:
-    """Find all skills, also in added `folders`; `sources` limits them to the user's or the project's."""
-    reader = _Reader()
+    """Find all skills, also in added `folders`; `sources` limits them to the user's or the project's.
+
+    A project's skill that is a link to a file which a rule denies (`is_hidden`) is not read.
+    """
+    reader = _Reader(is_hidden)
     with_user = sources is None or "user" in sources
     projects = [*folders_up_to_top(cwd), *folders] if sources is None or "project" in sources else []
     trees = [tree for project in projects if (tree := project / ".claude").is_dir()]
@@ -137,10 +142,11 @@ def discover_skills(
 class _Reader:
     """Reads the first lines of skill files."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_hidden: Callable[[str], bool]) -> None:
         self.skills: list[Skill] = []
         self.warnings: list[str] = []
         self.links_out: list[str] = []
+        self._is_hidden = is_hidden
 
     def read_project(self, kind: Kind, tree: Path, files: Iterable[SkillFile]) -> None:
         """Read skills of a project's `.claude` folder, without those that are links out of its repository."""
@@ -160,11 +166,19 @@ class _Reader:
             if project is not None and leads_out(file.path, project):
                 self.links_out.append(f"Ignoring {file.path}: it is a link that leads out of the repository.")
                 continue
+            if project is not None and self._is_link_to_hidden(file.path, project):
+                self.links_out.append(f"Ignoring {file.path}: it is a link to a file that a rule denies.")
+                continue
             skill, warning = read_skill(file, kind, source, plugin)
             if skill is not None:
                 self.skills.append(skill)
             if warning is not None:
                 self.warnings.append(warning)
+
+    def _is_link_to_hidden(self, path: Path, project: Path) -> bool:
+        real = os.path.realpath(path)
+        is_link = real != os.path.join(os.path.realpath(project), os.path.relpath(path, project))
+        return is_link and self._is_hidden(real)
 
 
 def _plugin_name(folder: Path) -> str:
