@@ -54,7 +54,7 @@ def log_of(top: Path, name: str, seconds: float, folder: str = ".ralph/logs/clau
 
 
 def clean(top: Path) -> Cleaned:
-    return asyncio.run(clean_runs.remove(find_old(top, top / "runs", before=LIMIT), Git(top)))
+    return asyncio.run(clean_runs.remove(find_old(top, [top / "runs"], before=LIMIT), Git(top)))
 
 
 def test_the_refs_of_a_removed_run_go_in_whatever_case_they_have_its_id(top: Path) -> None:
@@ -148,14 +148,14 @@ def test_a_run_with_changes_that_were_put_aside_stays_until_the_user_has_them(to
 def test_the_logs_of_a_run_that_is_kept_stay(top: Path) -> None:
     run = run_of(top, "kept", -1)
     log_of(top, "a.ndjson", -1)
-    found = find_old(top, top / "runs", before=LIMIT, kept=[run.name])
+    found = find_old(top, [top / "runs"], before=LIMIT, kept=[run.name])
     assert (found.runs, found.logs) == ((), ())
 
 
 def test_one_new_file_keeps_a_run(top: Path) -> None:
     run = run_of(top, "r", -1)
     log_of(run, "new", 1, "tasks/e")
-    assert find_old(top, top / "runs", before=LIMIT).runs == ()
+    assert find_old(top, [top / "runs"], before=LIMIT).runs == ()
 
 
 def test_a_removal_that_was_interrupted_is_finished(top: Path) -> None:
@@ -172,7 +172,7 @@ def test_only_old_logs_that_no_present_run_wrote_are_old(top: Path) -> None:
     log_of(top, "new.ndjson", 1)
     log_of(top, "notes.txt", -200)
     check = log_of(top, "b.log", -200, ".ralph/logs/checks")
-    found = find_old(top, top / "runs", before=LIMIT)
+    found = find_old(top, [top / "runs"], before=LIMIT)
     assert sorted(log.path for log in found.logs) == sorted([old, check])
     assert found.size_bytes == 2
 
@@ -181,7 +181,7 @@ def test_a_link_in_place_of_our_folder_leads_to_nothing_of_ours(top: Path, tmp_p
     outside = log_of(tmp_path / "outside", "a.ndjson", -200, "claude")
     (top / ".ralph").mkdir()
     (top / ".ralph" / "logs").symlink_to(tmp_path / "outside")
-    assert find_old(top, top / "runs", before=LIMIT).logs == ()
+    assert find_old(top, [top / "runs"], before=LIMIT).logs == ()
     assert outside.exists()
 
 
@@ -189,7 +189,7 @@ def test_what_is_no_run_stays(top: Path) -> None:
     (top / "runs" / "not-a-run").mkdir(parents=True)
     (top / "runs" / "file").touch()
     (top / "runs" / "link").symlink_to(run_of(top, "r", 1))
-    found = find_old(top, top / "runs", before=LIMIT)
+    found = find_old(top, [top / "runs"], before=LIMIT)
     assert (found.runs, found.leftovers) == ((), ())
 
 
@@ -203,5 +203,5 @@ def test_a_file_that_vanishes_during_the_search_does_not_count(top: Path) -> Non
 
 
 def test_without_a_folder_there_is_nothing(tmp_path: Path) -> None:
-    found = find_old(tmp_path, tmp_path / "missing", before=LIMIT)
+    found = find_old(tmp_path, [tmp_path / "missing"], before=LIMIT)
     assert (found.logs, found.runs, found.leftovers) == ((), (), ())

@@ -73,17 +73,20 @@ class Cleaned(Struct, frozen=True):
     """Runs that a driver is running or that have work of the user, each with the reason."""
 
 
-def find_old(top: Path, runs: Path, *, before: float, kept: Collection[str] = ()) -> OldItems:
-    """Find what was last changed before a moment, without the runs that are kept."""
-    known = list(_runs(runs))
-    old = tuple(run for run in known if run.changed_at < before and run.path.name not in kept)
+def find_old(top: Path, folders: Iterable[Path], *, before: float, kept: Collection[str] = ()) -> OldItems:
+    """Find what was last changed before a moment in these folders of runs, without the runs that are kept."""
+    entries = [path for folder in folders for path in _entries(folder)]
+    known = list(_runs(entries))
+    # Git refs and worktrees have a run's id: of two runs with one id, both stay while one is newer.
+    staying = {*kept, *(run.path.name for run in known if run.changed_at >= before)}
+    old = tuple(run for run in known if run.path.name not in staying)
     spans = [(run.began_at, run.changed_at) for run in known if run not in old]
     logs = tuple(
         log
         for log in _logs(top)
         if log.changed_at < before and not any(began <= log.changed_at <= ended for began, ended in spans)
     )
-    leftovers = tuple(path for path in _entries(runs) if path.name.startswith(REMOVED_PREFIX) and _is_folder(path))
+    leftovers = tuple(path for path in entries if path.name.startswith(REMOVED_PREFIX) and _is_folder(path))
     return OldItems(logs, old, leftovers)
 
 
@@ -117,8 +120,8 @@ async def remove(old: OldItems, git: Git | None) -> Cleaned:
     return Cleaned(len(old.logs), tuple(gone), tuple(kept))
 
 
-def _runs(folder: Path) -> Iterator[OldItem]:
-    for path in _entries(folder):
+def _runs(entries: Iterable[Path]) -> Iterator[OldItem]:
+    for path in entries:
         created = None if path.name.startswith(".") or not _is_folder(path) else _facts(path / layout.RUN_FILE)
         if created is not None and stat.S_ISREG(created.st_mode):
             files = list(_files_below(path))

@@ -243,3 +243,12 @@ def test_a_duration_that_is_none_is_refused_with_what_it_must_be(keep: str, caus
     assert done.returncode == 2
     assert "--keep must be a duration above 0, such as 90s" in done.stderr
     assert cause in done.stderr
+
+
+def test_old_runs_of_a_folder_below_are_removed_from_there(here: Path) -> None:
+    part = here / "part"
+    part.mkdir()
+    runs = [run(here, "a", OLD), run(part, "b", OLD), run(here, "same", 0), run(part, "same", OLD)]
+    assert json.loads(bridle("clean", "--yes", "--json", cwd=here).stdout)["runs"] == ["a"]
+    assert json.loads(bridle("clean", "--yes", "--json", cwd=part).stdout)["runs"] == ["b"]
+    assert [folder.is_dir() for folder in runs] == [False, False, True, True]

@@ -28,15 +28,17 @@ _LISTED = 20
 def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int:
     """Remove old logs and runs of this repository.
 
-    Removes files in .ralph/logs, run folders with their worktrees and snapshots, and the plugin's session files that
-    are bound to no run. Keeps branches, commits and everything else, every run that is running, and every run that has
-    changes of yours: in its worktrees, or put aside for it. Each of these is named with the reason and what to do.
+    Removes files in .ralph/logs, run folders with their worktrees and snapshots (of this folder and those above it up
+    to the repository's top), and the plugin's session files that are bound to no run. Keeps branches, commits and
+    everything else, every run that is running, and every run that has changes of yours: in its worktrees, or put aside
+    for it. Each of these is named with the reason and what to do.
     """
     from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
-    from bridle.cli.user_interface.terminal import print_document, runs_here, top_of
+    from bridle.cli.user_interface.terminal import print_document, top_of
     from bridle.ground import clock
     from bridle.ground.home import bridle_home
     from bridle.hosts.sessions import expired_sessions
+    from bridle.journal.stores.find_run import runs_folders
     from bridle.loop.control.clean_runs import find_old
     from bridle.loop.settings.bridle_toml import load_settings
 
@@ -45,8 +47,9 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
     settings = load_settings(Path.cwd(), bridle_home(os.environ), {"keep": keep})
     top = top_of(Path.cwd())
     before = clock.now().timestamp() - settings.keep_seconds
-    reasons = _find_user_work(find_old(top, runs_here(), before=before), top)
-    old = find_old(top, runs_here(), before=before, kept=reasons)
+    folders = runs_folders(None, os.environ)
+    reasons = _find_user_work(find_old(top, folders, before=before), top)
+    old = find_old(top, folders, before=before, kept=reasons)
     sessions = expired_sessions.find(_state_folders(top), before=before)
     document: dict[str, Any] = {
         "logs": len(old.logs),
