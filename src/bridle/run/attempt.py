@@ -141,6 +141,7 @@ class Attempt(Struct):
             token=ids.new_token(),
             has_stdin=self.command.is_conversation or self.command.stdin_text is not None,
             sandbox=sandboxed.sandbox,
+            process_limit=self.request.sandbox.rules.max_processes,
         )
         self.started = self._last_byte = clock.monotonic()
         child = await child_process.start(spawn, on_chunk=self.log.write, on_stderr=self.log.write_stderr)
@@ -159,6 +160,8 @@ class Attempt(Struct):
                 self._sending.cancel()
             await child.close()
             self._note_log_error(child.tap_error)
+            if child.reached_limit is not None:
+                self.fault = self.fault or f"it had more than {child.reached_limit} processes, and was ended"
             self.exit_code = sandboxed.exit_code_of(child.exit_code)
             self.stderr = child.stderr_tail.decode("utf-8", "replace")[-STDERR_LIMIT_CHARACTERS:]
             self.seconds = clock.monotonic() - self.started

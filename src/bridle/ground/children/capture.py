@@ -14,6 +14,7 @@ from bridle.ground.children import child_process
 from bridle.ground.children.child_process import Child, Spawn, StopTimeouts
 from bridle.ground.children.output_pump import Tap
 from bridle.ground.children.spawn import Sandbox
+from bridle.ground.descendants.supervisor import PROCESS_LIMIT
 
 # A command whose output is kept in memory is ended when it prints more.
 OUTPUT_LIMIT_BYTES = 16 * 1024 * 1024
@@ -30,6 +31,8 @@ class CapturedOutput(Struct, frozen=True):
     """The last 64 KiB."""
     exit_code: int | None
     """Minus the number of the signal that ended it; None where it was ended at a limit."""
+    reached_limit: int | None = None
+    """The number of processes above which everything was killed, if there were more."""
 
 
 async def capture(
@@ -44,6 +47,7 @@ async def capture(
     waits_for_output: bool = True,
     sandbox: Sandbox | None = None,
     acts_for_user: bool = False,
+    process_limit: int = PROCESS_LIMIT,
 ) -> CapturedOutput:
     """Run a command; at the limit, and when the caller is cancelled, end it with all its descendants.
 
@@ -55,7 +59,7 @@ async def capture(
     collected = _StdoutBuffer()
     token = f"{ids.USER_PREFIX if acts_for_user else ''}{ids.new_token()}"
     child = await child_process.start(
-        Spawn(argv, cwd, environment, token, has_stdin=stdin is not None, sandbox=sandbox),
+        Spawn(argv, cwd, environment, token, stdin is not None, sandbox, process_limit),
         on_chunk=on_stdout or collected.add,
         on_stderr=on_stderr,
     )
@@ -67,7 +71,7 @@ async def capture(
         await child.close()
     if child.tap_error is not None and not isinstance(child.tap_error, _OutputLimit):
         raise child.tap_error
-    return CapturedOutput(bytes(collected.data), child.stderr_tail, exit_code)
+    return CapturedOutput(bytes(collected.data), child.stderr_tail, exit_code, child.reached_limit)
 
 
 class _OutputLimit(Exception):

@@ -108,6 +108,11 @@ class Child:
         return self._watch.exit_code
 
     @property
+    def reached_limit(self) -> int | None:
+        """The number of processes above which everything was killed, if there were more."""
+        return self._watch.reached_limit if isinstance(self._watch, SupervisedWatch) else None
+
+    @property
     def stderr_tail(self) -> bytes:
         """The last 64 KiB of standard error."""
         return self._pump.stderr_tail

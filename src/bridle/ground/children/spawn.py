@@ -54,6 +54,8 @@ class Spawn(Struct, frozen=True):
     """Whether we write to its standard input, which is /dev/null otherwise."""
     sandbox: Sandbox | None = None
     """The program that isolates it."""
+    process_limit: int = supervisor.PROCESS_LIMIT
+    """Above so many processes all of them are killed, where the system can count them; 0 is no limit."""
 
 
 class SpawnFailure(Struct, frozen=True):
@@ -130,6 +132,7 @@ def _launch_supervised(spawn: Spawn, argv: list[str], *, merge: bool, keep: list
             keep=keep,
             wrappers=0 if spawn.sandbox is None else supervisor.SANDBOX_PROCESSES,
             name=USER_SUPERVISOR_NAME if spawn.token.startswith(USER_PREFIX) else SUPERVISOR_NAME,
+            process_limit=spawn.process_limit,
         )
     except ProcessError as error:  # of the keeper
         raise ProcessError(error.message, remedy=error.remedy, payload=SpawnFailure("machine", None)) from error

@@ -43,6 +43,7 @@ def start(
     keep: Collection[int],
     wrappers: int,
     name: str,
+    process_limit: int,
 ) -> SupervisedStart:
     """Start a child; raise what Popen raises where it cannot be started."""
     request = supervisor.encode_request(
@@ -53,6 +54,7 @@ def start(
         kept=[*keep],
         wrappers=wrappers,
         name=name,
+        process_limit=process_limit,
     )
     for _ in range(START_LIMIT):
         try:

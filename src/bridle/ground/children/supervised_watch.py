@@ -30,6 +30,8 @@ class SupervisedWatch:
         self._is_over = False
         self._end_code: int | None = None
         self.exit_code: int | None = None
+        self.reached_limit: int | None = None
+        """The number of processes above which everything was killed, if there were more."""
         self.fd: int | None = status
         """Readable once the child has ended."""
         os.set_blocking(status, False)
@@ -112,5 +114,7 @@ class SupervisedWatch:
                     self.exit_code = int(code)
                     if others == b"alone":
                         self._is_over, self._end_code = True, 0
+                case [b"limit", number]:
+                    self.reached_limit = int(number)
                 case [b"end", code]:
                     self._is_over, self._end_code = True, int(code)

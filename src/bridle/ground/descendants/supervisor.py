@@ -36,6 +36,14 @@ ABANDONED_SECONDS = 1.0
 # The interval at which descendants are listed again while they end.
 POLL_SECONDS = 0.01
 
+# How often descendants are counted: a process needs some time to start thousands.
+COUNT_SECONDS = 1.0
+PROCESS_LIMIT = 4096
+"""The most processes that a child may have at the same time, unless the user sets another limit."""
+
+# If memory runs out, the kernel ends what agents and checks have started before programs of the user: proc(5).
+_OOM_SCORE = b"500"
+
 # bwrap, and the first process of its namespace: signals go to the child of that one.
 SANDBOX_PROCESSES = 2
 
@@ -71,14 +79,15 @@ def encode_request(
     kept: Sequence[int],
     wrappers: int,
     name: str,
+    process_limit: int,
 ) -> bytes:
     """Encode what is to be started: `programs` are tried in order, `kept` are the numbers of inherited descriptors.
 
-    With `wrappers` the program starts others, one below the other, and signals go to the one below that many.
+    With `wrappers` the program starts others, one below the other, and signals go to the one below that many. Above
+    `process_limit` processes all of them are killed; 0 is no limit.
     """
-    return marshal.dumps(
-        (list(argv), list(programs), dict(environment), cwd, list(kept), wrappers, name.encode("ascii"))
-    )
+    lists = list(argv), list(programs), dict(environment), cwd, list(kept)
+    return marshal.dumps((*lists, wrappers, name.encode("ascii"), process_limit))
 
 
 class Starter:
@@ -99,7 +108,8 @@ class Starter:
 
         From `control` the supervisor reads `signal <number>` and `end <seconds of grace>`; the end of the input means
         that Bridle has ended. To `status` it writes `pid <child> <supervisor>`, when the child itself has ended
-        `exit <code> alone|others`, and last `end <code>`. To `failure` the child writes why it cannot be started.
+        `exit <code> alone|others`, `limit <processes>` if it ends everything for that reason, and last `end <code>`.
+        To `failure` the child writes why it cannot be started.
         """
         try:
             if os.fork() == 0:
@@ -116,7 +126,7 @@ class Starter:
         try:
             request, stdin, stdout, stderr, control, status, failure, *kept = received
             signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-            argv, programs, environment, cwd, targets, wrappers, name = marshal.loads(_read_all(request))  # noqa: S302  # Bridle wrote it
+            argv, programs, environment, cwd, targets, wrappers, name, limit = marshal.loads(_read_all(request))  # noqa: S302  # Bridle wrote it
             _close_others(set(received))
             os.setsid()
             self._prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -131,7 +141,7 @@ class Starter:
                 descriptors = {0: stdin, 1: stdout, 2: stderr, **dict(zip(targets, kept, strict=True))}
                 self._execute(argv, programs, environment, cwd, descriptors, failure)
             _close_others({control, status, *wakeup})
-            code = _Supervisor(child, control, status, wakeup[0], wrappers).serve()
+            code = _Supervisor(child, control, status, wakeup[0], wrappers, limit).serve()
         finally:
             _report(status, f"end {code}\n")
             os._exit(code)
@@ -154,6 +164,7 @@ class Starter:
             for sig in _KEEPER_SIGNALS:
                 signal.signal(sig, signal.SIG_IGN if sig in self._ignored else signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+            _be_ended_first()
             problem = FOLDER_FAILED, 0
             os.chdir(cwd)
             problem = PROGRAM_FAILED, _first_failure(programs, argv, environment)
@@ -162,6 +173,20 @@ class Starter:
         finally:
             os.write(failure, f"{problem[0]} {problem[1]}".encode("ascii"))
             os._exit(1)
+
+
+def _be_ended_first() -> None:
+    """Let the kernel choose this process and what it starts when memory runs out."""
+    try:
+        fd = os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC)
+    except OSError:
+        return  # a system without it
+    try:
+        os.write(fd, _OOM_SCORE)
+    except OSError:
+        pass  # it has a higher score, which only root may lower
+    finally:
+        os.close(fd)
 
 
 def _place(descriptors: Mapping[int, int], failure: int) -> int:
@@ -189,8 +214,10 @@ def _first_failure(programs: list[bytes], argv: list[bytes], environment: dict[b
 
 
 class _Supervisor:
-    def __init__(self, child: int, control: int, status: int, wakeup: int, wrappers: int) -> None:
+    def __init__(self, child: int, control: int, status: int, wakeup: int, wrappers: int, limit: int) -> None:
         self._child: int | None = child
+        self._limit = limit
+        self._counted = time.monotonic()
         self._control, self._status, self._wakeup = control, status, wakeup
         self._input = b""
         self._wrappers = wrappers
@@ -202,12 +229,25 @@ class _Supervisor:
         poll.register(self._control, select.POLLIN)
         poll.register(self._wakeup, select.POLLIN)
         while not self._is_alone():
-            ready = [fd for fd, _ in poll.poll()]
+            ready = [fd for fd, _ in poll.poll(COUNT_SECONDS * 1000 if self._limit else None)]
+            if self._has_too_many():
+                _report(self._status, f"limit {self._limit}\n")
+                return self._end(0)
             if self._wakeup in ready:
                 os.read(self._wakeup, 4096)
             if self._control in ready and (grace := self._obey()) is not None:
                 return self._end(grace)
         return 0
+
+    def _has_too_many(self) -> bool:
+        """Count the descendants from time to time; stop at the limit."""
+        now = time.monotonic()
+        if not self._limit or now < self._counted + COUNT_SECONDS:
+            return False
+        found = sum(1 for _ in zip(_descendants(os.getpid()), range(self._limit + 1), strict=False))
+        # A large tree takes some time to count; it must not take all of it.
+        self._counted = time.monotonic() + 10 * (time.monotonic() - now)
+        return found > self._limit
 
     def _is_alone(self) -> bool:
         """Reap what has ended; return whether no descendant is left."""

@@ -109,7 +109,11 @@ async def _run(
             on_stderr=output.add,
             waits_for_output=False,
             sandbox=sandboxed.sandbox,
+            process_limit=context.sandbox.rules.max_processes,
         )
+        if captured.reached_limit is not None:
+            output.add(f"\n[ended, because it had more than {captured.reached_limit} processes]\n".encode())
+            return captured.exit_code or 1
         sandboxed.check_started(captured.exit_code, captured.stderr)
     return captured.exit_code
 

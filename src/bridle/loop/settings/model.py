@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from bridle.ground.descendants.supervisor import PROCESS_LIMIT
 from bridle.loop.settings import limits
 from bridle.loop.settings.limits import Limits
 from bridle.loop.settings.value_kinds import (
@@ -202,6 +203,13 @@ class Settings:
         name="sandbox.environment",
         is_personal=True,
     )
+    sandbox_max_processes: int = setting(
+        count(0),
+        "The most processes that an agent or a check may have at the same time, also without a sandbox; 0: no limit.",
+        default=PROCESS_LIMIT,
+        name="sandbox.max_processes",
+        is_personal=True,
+    )
     chosen: tuple[str, ...] = ()
     """The keys that a file or flag set; all others have their defaults."""
     ignored: str = ""
@@ -222,6 +230,7 @@ class Settings:
             self.sandbox_network,
             self.sandbox_environment,
             self.sandbox_visible,
+            self.sandbox_max_processes,
         )
 
     @property

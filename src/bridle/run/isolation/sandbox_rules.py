@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from msgspec import Struct, field
 
+from bridle.ground.descendants.supervisor import PROCESS_LIMIT
+
 AUTO = "auto"
 """The sandbox of this system, if it works."""
 BWRAP = "bwrap"
@@ -33,6 +35,8 @@ class SandboxRules(Struct, frozen=True):
     """More variables that they get; a final `*` matches any ending."""
     visible: tuple[str, ...] = ()
     """More files and folders of the home that they can read."""
+    max_processes: int = PROCESS_LIMIT
+    """The most processes that one of them may have at the same time, also without a sandbox; 0 is no limit."""
 
 
 class ChosenSandbox(Struct, frozen=True):
