@@ -22,6 +22,7 @@ from bridle.engine.iterate.compare import compare
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.upkeep.audit import audit
 from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, DrivenRun, new_driven_run, refs, wait_until, worktrees
+from tests.fixtures.sandbox import pid_here
 from tests.run.fixtures.fake_agent import Script, all_dead, init, result
 from tests.sizes import SIZES
 from tests.workspace.fixtures.repositories import git, read_tree
@@ -83,7 +84,7 @@ POINTS = {
 
 def made(folder: Path, name: str) -> DrivenRun:
     """A run whose effects leave a line in a file of witnesses each time that they are done."""
-    witness = folder / "witness"
+    witness = folder / "bin" / "witness"
     if name == "one by one":
         inputs = {
             "command": f"echo command >> {witness}; echo begun; echo ended",
@@ -97,9 +98,14 @@ def made(folder: Path, name: str) -> DrivenRun:
     return new_driven_run(folder, TWO_AT_ONCE, inputs=inputs)
 
 
+def places(driven: DrivenRun) -> list[str]:
+    """What a driver in another process gets: the run, and the folder beside the repository that effects may change."""
+    return [str(driven.run), str(driven.agent.path.parent)]
+
+
 def killed_at(driven: DrivenRun, pattern: str) -> str:
     """Drive until a change that matches, and kill the driver before it; gives the line that it was killed at."""
-    command = [sys.executable, "-m", "tests.engine.fixtures.drive_kill_points", str(driven.run)]
+    command = [sys.executable, "-m", "tests.engine.fixtures.drive_kill_points", *places(driven)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=ROOT, env=driven.environment, stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdin is not None
@@ -135,7 +141,7 @@ def check_order(driven: DrivenRun) -> None:
     assert compare(driven.run).differences == ()
     state = FileReader(driven.run).state()
     notes = [entry for entry in state.notes if entry.type == STARTED]
-    witnesses = (driven.folder.parent / "witness").read_text().split()
+    witnesses = (driven.agent.path.parent / "witness").read_text().split()
     for effect in state.effects.values():
         started = sum(note.data["effectId"] == effect.effect_id for note in notes)
         assert witnesses.count(str(effect.label)) <= started, f"{effect.label} was done without a note"
@@ -173,7 +179,7 @@ def test_killed_at_every_named_point_the_run_goes_on_and_ends_the_same(
 def test_a_command_that_may_not_be_repeated_becomes_a_question_when_it_was_under_way(
     pattern: str, asks: bool, tmp_path: Path
 ) -> None:
-    witness = tmp_path / "witness"
+    witness = tmp_path / "bin" / "witness"
     driven = new_driven_run(
         tmp_path,
         "async def process(inputs, ctx): return (await ctx.task(shell, {'command': inputs}, label='it'))['stdout']",
@@ -219,7 +225,8 @@ def pids_after(path: Path, before: int, driver: subprocess.Popen[str]) -> list[i
 
     def pids() -> list[int]:
         lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-        return [int(line) for line in lines if line.endswith("\n")]
+        noted = [line.split() for line in lines if line.endswith("\n")]
+        return [pid_here(int(pid), namespace, int(start)) for pid, namespace, start in noted]
 
     wait_until(lambda: len(pids()) > before or driver.poll() is not None)
     assert len(pids()) == before + 1, "the driver ended"
@@ -227,19 +234,20 @@ def pids_after(path: Path, before: int, driver: subprocess.Popen[str]) -> list[i
 
 
 def test_what_a_killed_driver_had_started_is_ended_before_the_next_one_begins(tmp_path: Path) -> None:
-    busy = f"trap '' TERM; echo $$ >> {tmp_path}/pids; while :; do sleep 0.05; done"
+    who = "$$ $(readlink /proc/$$/ns/pid) $(cut -d' ' -f22 /proc/$$/stat)"
+    busy = f"trap '' TERM; echo {who} >> {tmp_path}/bin/pids; while :; do sleep 0.05; done"
     driven = new_driven_run(
         tmp_path,
         "async def process(inputs, ctx): return await ctx.task(again, {'command': inputs}, label='it')",
-        inputs=f"[ -e {tmp_path}/enough ] || {{ {busy}; }}",
+        inputs=f"[ -e {tmp_path}/bin/enough ] || {{ {busy}; }}",
     )
     pids: list[int] = []
     for _ in range(2):
         with driven.start("drive", "r1") as started:
-            pids = pids_after(tmp_path / "pids", len(pids), started)
+            pids = pids_after(tmp_path / "bin" / "pids", len(pids), started)
             assert len(pids) == 1 or all_dead(pids[:-1]), "the one before is gone"
             started.kill()
-    (tmp_path / "enough").touch()
+    (tmp_path / "bin" / "enough").touch()
     assert driven.drive().status == "completed"
     assert all_dead(pids)
     assert "was killed; continuing" in driven.messages[0]
@@ -263,18 +271,19 @@ def test_what_the_agent_of_a_killed_driver_used_is_in_the_result(tmp_path: Path)
 
 
 def test_a_working_copy_of_a_dead_attempt_is_cleared_and_its_changes_are_kept(tmp_path: Path) -> None:
+    told = tmp_path / "bin"
     driven = new_driven_run(
         tmp_path,
         TWO_AT_ONCE,
         inputs={
-            "first": f"$ [ -e {tmp_path}/enough ] || {{ echo half > half.txt; touch {tmp_path}/begun; sleep 600; }}",
+            "first": f"$ [ -e {told}/enough ] || {{ echo half > half.txt; touch {told}/begun; sleep 600; }}",
             "second": "$ true",
         },
     )
     with driven.start("drive", "r1") as started:
-        wait_until(lambda: (tmp_path / "begun").exists())
+        wait_until(lambda: (tmp_path / "bin" / "begun").exists())
         started.kill()
-    (tmp_path / "enough").touch()
+    (tmp_path / "bin" / "enough").touch()
     assert driven.drive().status == "completed"
     assert not (driven.folder / "half.txt").exists()
     (branch,) = [ref for ref in refs(driven.folder) if ref.startswith("refs/heads/bridle/kept/")]
@@ -287,14 +296,17 @@ def test_a_working_copy_of_a_dead_attempt_is_cleared_and_its_changes_are_kept(tm
 BUSY = """
 import asyncio, os, sys
 from pathlib import Path
+from bridle.engine.drive.agent_request import AgentDefaults
 from bridle.engine.drive.driver import Driver, DriveOptions
 from bridle.engine.hooks.find_hooks import repository_of
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.journal.stores.file_store import FileStore
-run = Path(sys.argv[1])
+from tests.fixtures.sandbox import chosen_sandbox
+run, writable = map(Path, sys.argv[1:])
 hooks = Hooks(repository_of(run), os.environ)
+options = DriveOptions(concurrency=2, agents=AgentDefaults(sandbox=chosen_sandbox(writable)))
 print("begun", flush=True)
-asyncio.run(Driver(lambda: FileStore(run), run, hooks, DriveOptions(concurrency=2)).drive())
+asyncio.run(Driver(lambda: FileStore(run), run, hooks, options).drive())
 print("done", flush=True)
 """
 MANY = """
@@ -319,7 +331,7 @@ def test_killed_at_any_moment_again_and_again_the_run_ends_as_if_nothing_had_hap
         runs += 1
         folder = tmp_path / str(runs)
         driven = new_driven_run(
-            folder, MANY, inputs={"rounds": SIZES.rounds_between_kills, "witness": str(folder / "witness")}
+            folder, MANY, inputs={"rounds": SIZES.rounds_between_kills, "witness": str(folder / "bin" / "witness")}
         )
         while kills < SIZES.random_kills and killed_while_busy(driven, chance):
             kills += 1
@@ -334,8 +346,9 @@ def test_killed_at_any_moment_again_and_again_the_run_ends_as_if_nothing_had_hap
 
 def killed_while_busy(driven: DrivenRun, chance: Random) -> bool:
     """Kill a driver at some moment of its work; False where it was done before."""
-    command = [sys.executable, "-c", BUSY, str(driven.run)]
-    with subprocess.Popen(command, env=driven.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    command = [sys.executable, "-c", BUSY, *places(driven)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, env=driven.environment, stdout=pipe, stderr=pipe) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"begun\n"
         select.select([process.stdout], [], [], chance.uniform(0, 1.5))  # it says nothing more until it is done
