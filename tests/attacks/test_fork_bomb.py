@@ -40,15 +40,18 @@ def test_a_check_with_too_many_processes_is_ended_and_has_failed(tmp_path: Path,
     assert not bomb.passed
     assert not bomb.timed_out
     assert bomb.output.endswith(f"[ended, because it had more than {LIMIT} processes]\n")
+    score = int(Path("/proc/self/oom_score_adj").read_text())
     few = "for i in $(seq 20); do sleep 2 & done; wait; cat /proc/self/oom_score_adj"
     fine = asyncio.run(run_check(context, Check(command=few, owner="task"), task="T", number=2, limit_seconds=300))
-    assert (fine.passed, fine.output) == (True, "500\n")
+    assert (fine.passed, fine.output) == (True, f"{max(score, 500)}\n")
 
 
 def test_an_agent_with_too_many_processes_is_ended(tmp_path: Path, sandbox: str) -> None:
     agent = f"import subprocess; subprocess.run(['sh', '-c', {BOMB!r}])"
     here = make_sandboxed_project(tmp_path, ONE_TASK, agent, sandbox=sandbox)
     settings = Path(os.environ["BRIDLE_HOME"]) / "bridle.toml"
-    settings.write_text(f"{settings.read_text()}max_processes = {LIMIT}\n")
+    settings.parent.mkdir(exist_ok=True)
+    table = settings.read_text() if settings.exists() else "[sandbox]\n"  # without a sandbox no folder is listed
+    settings.write_text(f"{table}max_processes = {LIMIT}\n")
     document = run_plan(here, 3, "--max-iterations", "1")
     assert f"it had more than {LIMIT} processes, and was ended" in str(document)

@@ -42,7 +42,7 @@ PROCESS_LIMIT = 4096
 """The most processes that a child may have at the same time, unless the user sets another limit."""
 
 # If memory runs out, the kernel ends what agents and checks have started before programs of the user: proc(5).
-_OOM_SCORE = b"500"
+_OOM_SCORE = 500
 
 # bwrap, and the first process of its namespace: signals go to the child of that one.
 SANDBOX_PROCESSES = 2
@@ -178,13 +178,14 @@ class Starter:
 def _be_ended_first() -> None:
     """Let the kernel choose this process and what it starts when memory runs out."""
     try:
-        fd = os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC)
+        fd = os.open("/proc/self/oom_score_adj", os.O_RDWR | os.O_CLOEXEC)
     except OSError:
         return  # a system without it
     try:
-        os.write(fd, _OOM_SCORE)
-    except OSError:
-        pass  # it has a higher score, which only root may lower
+        if int(_read_all(fd)) < _OOM_SCORE:
+            os.write(fd, b"%d" % _OOM_SCORE)
+    except (OSError, ValueError):
+        pass  # it is not needed
     finally:
         os.close(fd)
 
