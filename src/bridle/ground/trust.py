@@ -68,9 +68,7 @@ def is_trusted(repository: Path, home: Path, kind: str = HOOKS) -> bool:
     """Return whether the user has agreed to what the repository has of this kind now."""
     if not os.access(home, os.X_OK):
         return False  # missing, or hidden in a sandbox
-    entry = _read(home).get(_name(repository))
-    digests = entry.get("digests") if isinstance(entry, dict) else None
-    return isinstance(digests, dict) and digests.get(kind) == digest(repository, kind, home)
+    return _agreed(repository, home).get(kind) == digest(repository, kind, home)
 
 
 def are_settings_trusted(folder: Path, environment: Mapping[str, str], config_folder: Path) -> bool:
@@ -144,7 +142,7 @@ def _accepted(register: Path) -> set[str]:
 
 def has_changed(repository: Path, home: Path, kind: str) -> bool:
     """Return whether the user had agreed to another state of this kind."""
-    return _name(repository) in _read(home) and not is_trusted(repository, home, kind)
+    return kind in _agreed(repository, home) and not is_trusted(repository, home, kind)
 
 
 def trust(repository: Path, home: Path, kinds: tuple[str, ...] = (HOOKS,)) -> None:
@@ -152,13 +150,9 @@ def trust(repository: Path, home: Path, kinds: tuple[str, ...] = (HOOKS,)) -> No
     disk.make_private_folder(home)
     with FileLock.hold(home / LOCK_FILE, holder="bridle trust", wait_seconds=LOCK_SECONDS):
         trusted = _read(home)
-        before = trusted.get(_name(repository))
-        digests = before.get("digests") if isinstance(before, dict) else None
-        agreed = {
-            **(digests if isinstance(digests, dict) else {}),
-            **{kind: digest(repository, kind, home) for kind in kinds},
-        }
-        if digests != agreed:
+        before = _agreed(repository, home)
+        agreed = {**before, **{kind: digest(repository, kind, home) for kind in kinds}}
+        if before != agreed:
             trusted[_name(repository)] = {"trustedAt": clock.iso(clock.now()), "digests": agreed}
             disk.write_json_atomic(home / TRUST_FILE, {"repositories": trusted})
 
@@ -244,6 +238,13 @@ def _name(repository: Path) -> str:
     if top is None or common is None or common.name != ".git":
         return str(folder)
     return str(common.parent / folder.relative_to(top))
+
+
+def _agreed(repository: Path, home: Path) -> dict[str, object]:
+    """Return the digests of what the user has agreed to, by kind."""
+    entry = _read(home).get(_name(repository))
+    digests = entry.get("digests") if isinstance(entry, dict) else None
+    return digests if isinstance(digests, dict) else {}
 
 
 def _read(home: Path) -> dict[str, object]:

@@ -51,3 +51,31 @@ def test_the_states_are_printed(tmp_path: Path) -> None:
 
 def test_showing_and_revoking_exclude_each_other(tmp_path: Path) -> None:
     assert run_bridle("trust", "--show", "--revoke", cwd=tmp_path).returncode == 2
+
+
+def test_in_a_sub_folder_what_counts_there_is_agreed_to_shown_and_revoked(tmp_path: Path) -> None:
+    """The hooks and settings of the top count in a folder with runs of its own; so do the runs of both."""
+    part = tmp_path / "part"
+    (tmp_path / ".git").mkdir()
+    hook, settings = tmp_path / ".a5c/hooks/on-run-start/a.sh", tmp_path / ".claude/settings.json"
+    runs = [folder / ".a5c/runs/r/run.json" for folder in (part, tmp_path)]
+    for path in (hook, settings, tmp_path / "bridle.toml", *runs):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}" if path.suffix == ".json" else "")
+    kinds = ("hooks", "settings", "bridle.toml", "processes")
+    shown = trust(part, "--show")
+    assert shown["kinds"]["hooks"]["files"] == [str(hook)]
+    assert shown["kinds"]["processes"]["files"] == list(map(str, runs))
+    assert states(trust(part)) == states(trust(tmp_path, "--show")) == dict.fromkeys(kinds, (True, False))
+    assert states(trust(part, "--revoke")) == dict.fromkeys(kinds, (False, False))
+    assert states(trust(tmp_path, "--show")) == dict.fromkeys(kinds, (False, False))
+
+
+def test_an_agreement_to_one_kind_is_no_older_one_to_another(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    for path in (tmp_path / ".a5c/hooks/on-run-start/a.sh", tmp_path / "part/.claude/settings.json"):
+        path.parent.mkdir(parents=True)
+        path.write_text("{}")
+    assert states(trust(tmp_path / "part")) == {"hooks": (True, False), "settings": (True, False)}
+    (tmp_path / ".mcp.json").write_text("{}")
+    assert states(trust(tmp_path, "--show")) == {"hooks": (True, False), "settings": (False, False)}

@@ -18,7 +18,7 @@ from bridle.cli.user_interface.terminal import print_document, show
 @json_option
 def command(*, shows: bool, revokes: bool, as_json: bool) -> int:
     """Agree to what this repository ships: native hooks, settings of Claude Code beyond rules that deny, settings of
-    its bridle.toml beyond your own, and runs that came with it.
+    its bridle.toml beyond your own, and runs that came with it. In a folder below its top, what counts there.
 
     Hooks and the processes of runs are code that runs as you, and settings can permit more, set variables and name a
     server. Read them first. The digest of each kind is recorded in BRIDLE_HOME; after a change it counts again only
@@ -34,19 +34,17 @@ def command(*, shows: bool, revokes: bool, as_json: bool) -> int:
         raise UsageError("--show and --revoke cannot be used together", remedy="Use one of them.")
     if not shows:
         refuse_inside_agent("trust")
-    repository, home = _folder(repository_of(Path.cwd() / "here")), bridle_home(os.environ)
+    here, home = Path.cwd().resolve(), bridle_home(os.environ)
+    repository = repository_of(here / "here")
+    owners = _owners(here, repository, home)
     if revokes:
-        trust.revoke(repository, home)
+        for folder in {here, repository, *(folder for folders in owners.values() for folder in folders)}:
+            trust.revoke(folder, home)
     elif not shows:
-        trust.trust(repository, home, tuple(trust.KINDS))
-    kinds = {
-        kind: {
-            "trusted": trust.is_trusted(repository, home, kind),
-            "changed": trust.has_changed(repository, home, kind),
-            "files": [str(path) for path in trust.shipped_files(repository, kind, home)],
-        }
-        for kind in trust.KINDS
-    }
+        for kind, folders in owners.items():
+            for folder in folders:
+                trust.trust(folder, home, (kind,))
+    kinds = {kind: _describe(kind, folders, home) for kind, folders in owners.items()}
     if as_json:
         print_document({"repository": str(repository), "kinds": kinds})
         return SUCCESS
@@ -59,9 +57,30 @@ def command(*, shows: bool, revokes: bool, as_json: bool) -> int:
     return SUCCESS
 
 
-def _folder(repository: Path) -> Path:
-    """Return the folder to agree to: the current one if it has settings of its own, else the repository."""
+def _owners(here: Path, repository: Path, home: Path) -> dict[str, list[Path]]:
+    """Return for each kind the folders whose files count here, found as they are by what uses them."""
+    from bridle.engine.hooks.find_hooks import hooks_owner
+    from bridle.ground import trust
+    from bridle.ground.git_folder import folders_up_to_top
+
+    above = list(dict.fromkeys([*folders_up_to_top(here), repository]))
+
+    def having(kind: str) -> list[Path]:
+        return [folder for folder in above if trust.shipped_files(folder, kind, home)] or [repository]
+
+    return {
+        trust.HOOKS: [hooks_owner(repository)],
+        trust.SETTINGS: having(trust.SETTINGS)[:1],
+        trust.LOOP: having(trust.LOOP)[:1],
+        trust.PROCESSES: having(trust.PROCESSES),  # commands find the runs of all these folders
+    }
+
+
+def _describe(kind: str, folders: list[Path], home: Path) -> dict[str, object]:
     from bridle.ground import trust
 
-    has_own = any((Path.cwd() / name).exists() for names in trust.KINDS.values() for name in names)
-    return Path.cwd().resolve() if has_own else repository
+    return {
+        "trusted": all(trust.is_trusted(folder, home, kind) for folder in folders),
+        "changed": any(trust.has_changed(folder, home, kind) for folder in folders),
+        "files": [str(path) for folder in folders for path in trust.shipped_files(folder, kind, home)],
+    }
