@@ -10,17 +10,20 @@ import re
 from datetime import datetime
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from bridle.errors import MachineError
 from bridle.ground import clock, ids
 from bridle.ground.children.capture import capture
 from bridle.ground.children.spawn import SHORTAGE_REMEDY
 from bridle.loop.checks.state_files import kept_state_files
+from bridle.loop.checks.without_files import moved_folder
 from bridle.loop.effect_results import TIMED_OUT, CheckResult
 from bridle.loop.effects import Check
 from bridle.loop.protection.programs_outside import kept_during_check
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.command_output import CommandOutput
-from bridle.run.isolation.sandbox_rules import NETWORK_NONE
+from bridle.run.isolation.sandbox_rules import NETWORK_NONE, ChosenSandbox
 from bridle.run.isolation.sandbox_session import enter_sandbox, variables_in
 from bridle.run.logs import create_log, private_folder
 from bridle.wire.mask import Mask
@@ -86,13 +89,22 @@ def create_output(workspace: Path, moment: datetime, name: str, number: int, mas
     )
 
 
+def _without_moved_files(context: RunContext) -> ChosenSandbox:
+    """Return the sandbox of a check: it cannot read what was moved out of its working copy."""
+    moved = moved_folder(context)
+    if not moved.is_dir():
+        return context.sandbox
+    rules = context.sandbox.rules
+    return replace(context.sandbox, rules=replace(rules, hidden=(*rules.hidden, str(moved))))
+
+
 async def _run(
     context: RunContext, command: str, output: CommandOutput, limit_seconds: float, *, has_network: bool
 ) -> int | None:
     """Run the command until it exits, and end what it leaves behind; return None at the limit."""
     environment = variables_in(context.sandbox, context.environment, agent=None)
     with enter_sandbox(
-        context.sandbox,
+        _without_moved_files(context),
         ("/bin/sh", "-c", _WRAPPER, "check", command),
         cwd=Path(context.folder),
         environment={**environment, "PWD": str(context.folder)},

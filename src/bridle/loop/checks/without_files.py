@@ -14,7 +14,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bridle.ground import disk
+from bridle.errors import DiskError
+from bridle.ground import disk, files_below
 from bridle.ground.git_folder import git_folder
 from bridle.loop.working_copy.run_context import RunContext
 
@@ -40,7 +41,7 @@ class NotInCommit(Struct, frozen=True):
 def without_files(context: RunContext, files: Sequence[NotInCommit]) -> Iterator[bool]:
     """Make the working copy as a clone has it; yield whether that was possible."""
     put_back(context)
-    folder = disk.make_private_folder(_folder(context))
+    folder = disk.make_private_folder(moved_folder(context))
     disk.write_json_atomic(folder / _MANIFEST, [file.name for file in files])
     try:
         yield _move_out(context, folder, files)
@@ -49,59 +50,73 @@ def without_files(context: RunContext, files: Sequence[NotInCommit]) -> Iterator
 
 
 def put_back(context: RunContext) -> None:
-    """Put files back into the working copy, also those of a driver that was killed."""
-    folder = _folder(context)
+    """Put files back into the working copy, also those of a driver that was killed.
+
+    A link that a check has put in the way is removed and not followed.
+    """
+    folder = moved_folder(context)
     names = disk.read_json(folder / _MANIFEST)
     if not isinstance(names, list):
         return
     for number, name in reversed(list(enumerate(names))):  # a folder before the files that were moved from it
-        kept, place = folder / str(number), context.folder / name
-        if not os.path.lexists(kept):
-            if os.path.lexists(folder / f"{number}{_WAS_MISSING}"):
-                _remove(place)
-            continue
-        _remove(place)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        kept.rename(place)
+        try:
+            _put_back(context.folder, str(name).rstrip("/"), folder / str(number))
+        except OSError as error:
+            raise DiskError(
+                f"cannot put {name} back after a check: {error.strerror}",
+                remedy=f"It is kept as {folder / str(number)}: move it to its place, and continue the run.",
+            ) from error
     shutil.rmtree(folder)
 
 
-def _remove(place: Path) -> None:
-    if place.is_dir() and not place.is_symlink():
-        shutil.rmtree(place)
-    else:
-        place.unlink(missing_ok=True)
+def _put_back(top: Path, name: str, kept: Path) -> None:
+    if os.path.lexists(kept):
+        files_below.remove(top, name)
+        with files_below.parent(top, name, makes=True) as (parent, last):
+            os.rename(kept, last, dst_dir_fd=parent)
+    elif os.path.lexists(f"{kept}{_WAS_MISSING}"):
+        files_below.remove(top, name)
 
 
 def _move_out(context: RunContext, folder: Path, files: Sequence[NotInCommit]) -> bool:
     try:
         for number, file in enumerate(files):
-            place = context.folder / file.name
-            if os.path.lexists(place):
-                mode = os.lstat(place).st_mode & 0o777
-                place.rename(folder / str(number))
-            elif file.instead is not None:
-                mode = 0o644
-                (folder / f"{number}{_WAS_MISSING}").touch()
-            _write(place, file.instead, mode)
-    except OSError as error:  # on another file system, or in a folder that we may not write to
+            _move(context.folder, file, folder / str(number))
+    except OSError as error:  # on another file system, behind a link, or in a folder that we may not write to
         context.say(f"{file.name} cannot be moved for a check: {error.strerror}")
         return False
     return True
 
 
-def _write(place: Path, instead: bytes | Path | None, mode: int) -> None:
-    if instead is None:
+def _move(top: Path, file: NotInCommit, kept: Path) -> None:
+    """Move a file out, if it is there, and write what a clone has instead."""
+    mode = 0o644
+    try:
+        with files_below.parent(top, file.name.rstrip("/")) as (parent, last):
+            mode = os.stat(last, dir_fd=parent, follow_symlinks=False).st_mode & 0o777
+            os.rename(last, kept, src_dir_fd=parent)
+    except FileNotFoundError:
+        if file.instead is None:
+            return
+        Path(f"{kept}{_WAS_MISSING}").touch()
+    if file.instead is None:
         return
-    place.parent.mkdir(parents=True, exist_ok=True)
-    if isinstance(instead, bytes):
-        place.write_bytes(instead)
-        place.chmod(mode)
-    else:
-        shutil.copy(instead, place, follow_symlinks=False)
+    with files_below.parent(top, file.name.rstrip("/"), makes=True) as (parent, last):
+        if isinstance(file.instead, Path) and file.instead.is_symlink():
+            os.symlink(os.readlink(file.instead), last, dir_fd=parent)
+            return
+        fd = os.open(last, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, dir_fd=parent)
+        with open(fd, "wb") as target:
+            if isinstance(file.instead, bytes):
+                target.write(file.instead)
+            else:
+                mode = os.stat(file.instead).st_mode & 0o777
+                with open(file.instead, "rb") as source:
+                    shutil.copyfileobj(source, target)
+            os.fchmod(fd, mode)
 
 
-def _folder(context: RunContext) -> Path:
+def moved_folder(context: RunContext) -> Path:
     """Return the folder for moved files, on the file system of the working copy."""
     worker = "" if context.worker is None else f"-{context.worker}"
     own = git_folder(context.folder)
