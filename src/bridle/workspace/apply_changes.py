@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
+from bridle.ground import files_below
 from bridle.workspace import exact_bytes, private_indexes, snapshot
 from bridle.workspace.git import Git
 from bridle.workspace.merge import Conflicts, merged_tree
@@ -83,8 +84,9 @@ async def resume(git: Git, planned: PlannedMerge, *, name: str | None = None) ->
         await snapshot.drop(git, before)
         return ResumedMerge(None)
     for name in await _differing(git, planned, "D"):
-        with suppress(OSError):  # gone already, or replaced below
-            (git.folder / name).unlink()
+        # gone already, or replaced below; no link on the way is followed
+        with suppress(OSError), files_below.parent(git.folder, name) as (folder, last):
+            os.unlink(last, dir_fd=folder)
     await _write(git, planned.tree, await _differing(git, planned, "d"))
     return ResumedMerge(before)
 

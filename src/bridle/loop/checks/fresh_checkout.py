@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from bridle.errors import LockHeld, MachineError
-from bridle.ground import clock, disk
+from bridle.ground import clock, disk, files_below
 from bridle.ground.lock import FileLock
 from bridle.loop.checks.setup_commands import commands, listing, run_setup, setup_key
 from bridle.loop.effect_results import CheckResult
@@ -186,10 +186,9 @@ async def _remove_if_unused(git: Git, root: Path, name: str) -> bool:
 
 
 def _remove(folder: Path, name: str) -> None:
-    """Remove a file or link, and the folders that become empty."""
-    place = folder / name
-    place.unlink(missing_ok=True)
-    for above in place.parents:
+    """Remove a file or link, and the folders that become empty; nothing that a link on the way leads to."""
+    files_below.remove(folder, name)
+    for above in (folder / name).parents:
         if above == folder:
             return
         try:
