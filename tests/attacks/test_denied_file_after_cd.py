@@ -30,7 +30,7 @@ from tests.attacks.fixtures.agent_calls import SECRET, AgentCalls
         "D=config; cd $D; cat key",
         "cd c*; cat k*",
         "env -C config cat key",
-        "cd - ; cat config/key",
+        "cd src; cd - ; cat config/key",
         "cat src/../config/key",
     ],
 )

@@ -22,9 +22,12 @@ from tests.attacks.fixtures.agent_calls import SECRET, AgentCalls
     "word", [".e*", ".[e]nv", ".en?", './.e"n"v', ".e\\nv", "'.env'", '"$PWD"/.env', "~/../project/.env"]
 )
 @pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
-def test_a_pattern_does_not_show_a_denied_file(tmp_path: Path, word: str, mode: str) -> None:
+def test_a_pattern_does_not_show_a_denied_file(
+    tmp_path: Path, word: str, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
     (tmp_path / "project" / ".env").write_text(SECRET)
     agent = AgentCalls(tmp_path / "project", "Bash(cat *)", mode=mode, deny=("Read(.env)",))
     assert SECRET not in agent.bash(f"cat {word}")

@@ -30,6 +30,9 @@ def work(tmp_path: Path) -> Path:
     git(work, "commit", "-qm", "one")
     git(work, "rm", "-q", ".env")
     git(work, "commit", "-qm", "two")
+    (work / ".env").write_text(SECRET + "\n")
+    git(work, "add", "-A")
+    git(work, "stash", "-q")
     return work
 
 

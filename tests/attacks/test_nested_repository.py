@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.loop.fixtures.repositories import make_repository
+from tests.loop.fixtures.repositories import make_repository, reopen
 from tests.workspace.fixtures.repositories import git
 
 
+@pytest.mark.parametrize("is_tracked", [True, False])
 @pytest.mark.parametrize("has_commit", [False, True])
-def test_its_files_are_outside_of_the_commit_or_in_it(tmp_path: Path, *, has_commit: bool) -> None:
+def test_its_files_are_outside_of_the_commit_or_in_it(tmp_path: Path, *, has_commit: bool, is_tracked: bool) -> None:
     here = make_repository(tmp_path / "r", {"src/a.py": "A = 0\n", "b.py": "B = 0\n"}, checks=("true",))
     here.start()
     git(here.folder / "src", "init", "-q")
@@ -27,10 +28,14 @@ def test_its_files_are_outside_of_the_commit_or_in_it(tmp_path: Path, *, has_com
     if has_commit:
         git(here.folder / "src", "add", "-A")
         git(here.folder / "src", "commit", "-q", "-m", "x")
+    if not is_tracked:  # git adds the files of a folder while its index has them, as that of a driver still has
+        here.git("rm", "-r", "-q", "--cached", "src")
+        here = reopen(here.folder)
     result = here.protect()
     names = here.git("ls-tree", "-r", "--name-only", result["tree"]).split()
     is_in_commit = "src/a.py" in names and here.git("show", f"{result['tree']}:src/a.py") == "A = 1\n"
-    assert is_in_commit or "src" in [name.rstrip("/") for name in result["outside"]], (names, result)
+    is_outside = "src" in [name.rstrip("/") for name in result.get("outside", ())]
+    assert (is_in_commit, is_outside) == (is_tracked, not is_tracked), (names, result)
 
 
 def test_a_new_folder_with_a_repository_is_named(tmp_path: Path) -> None:

@@ -33,4 +33,5 @@ def test_a_path_with_a_nul_is_an_error(tmp_path: Path, tool: str, arguments: dic
     (tmp_path / "work" / "secret.txt").write_text(SECRET)
     finished = AgentCalls(tmp_path / "work", mode=mode).finished(tool, **arguments)
     assert finished.answer.is_error
+    assert "internal error" not in str(finished.answer.content), "Python would refuse it only when it opens the file"
     assert [path.name for path in (tmp_path / "work").iterdir()] == ["secret.txt"]
