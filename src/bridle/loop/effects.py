@@ -81,6 +81,13 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     """`task`, `guard`, or the title of another task."""
 
 
+class AnsweredQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A question of a task's agent, and its answer."""
+
+    question: str
+    answer: str
+
+
 class Arguments(JsonRecord, Generic[R], frozen=True, kw_only=True):
     """The arguments of an effect whose result is an `R`."""
 
@@ -131,7 +138,7 @@ class WorkArgs(TaskArguments[WorkResult], frozen=True, kw_only=True):
 
     kind: ClassVar[str] = WORK
     result: ClassVar[type[JsonRecord]] = WorkResult
-    omitted_if_empty: ClassVar[frozenset[str]] = Arguments.omitted_if_empty | {"hints", "conflicts"}
+    omitted_if_empty: ClassVar[frozenset[str]] = Arguments.omitted_if_empty | {"hints", "conflicts", "answered"}
 
     agent: str = ""
     failure: str = ""
@@ -141,6 +148,8 @@ class WorkArgs(TaskArguments[WorkResult], frozen=True, kw_only=True):
     question: str | None = msgspec.field(name="asked", default=None)
     """The question that `answer` belongs to."""
     answer: str | None = None
+    answered: tuple[AnsweredQuestion, ...] = ()
+    """Earlier questions of the task's agents with their answers, the oldest first."""
     session_id: str | None = None
     """The session to resume, where this agent asked the question."""
     after: int = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bridle.loop.effect_results import PromptCut
+from bridle.loop.effects import AnsweredQuestion
 from bridle.loop.performers.iteration_prompt import (
     NO_AGENTS_FILE,
     TAIL,
@@ -39,11 +40,18 @@ def test_the_sections_of_a_first_iteration() -> None:
 
 def test_what_happened_before_stands_above_what_is_always_there() -> None:
     content = PromptContent(
-        agents_file="Use tabs.", progress="Much.", failure="1 failed", notes=("note",), hints=("hint",), answer="yes"
+        agents_file="Use tabs.",
+        progress="Much.",
+        failure="1 failed",
+        notes=("note",),
+        hints=("hint",),
+        answer="yes",
+        answered=(AnsweredQuestion(question="Which?", answer="blue"),),
     )
     prompt = build(sections(TASK, PLAN, content, Settings(), ()))
-    assert names(prompt.text)[2:8] == [
+    assert names(prompt.text)[2:9] == [
         "The user's answer to your question",
+        "Earlier questions and their answers",
         "Hints from the user",
         "Notes on the last iteration",
         "Output of the checks that failed",
@@ -82,3 +90,21 @@ def test_above_the_limit_the_body_is_cut_and_never_what_decides() -> None:
     assert shown.count("words") < 10
     (cut,) = prompt.cut
     assert (cut.section, cut.characters > 600, cut.kept < cut.characters) == ("Task", True, True)
+
+
+def test_a_long_question_leaves_room_for_its_answer() -> None:
+    content = PromptContent(question="q" * 9000 + "?", answer="BLUE", answered=())
+    prompt = build(sections(TASK, PLAN, content, Settings(prompt_hint=400), ()))
+    assert f"Asked was: {'q' * 199}?\n\nThe answer:\n\nBLUE\n" in prompt.text
+    resumed = build(sections(TASK, PLAN, PromptContent(answer="BLUE"), Settings(), ()))
+    assert "## The user's answer to your question\n\nBLUE\n" in resumed.text
+
+
+def test_of_earlier_answers_the_newest_is_first_and_the_oldest_is_cut() -> None:
+    pairs = tuple(AnsweredQuestion(question=f"Q{number}" * 500, answer=f"A{number}") for number in range(9))
+    prompt = build(sections(TASK, PLAN, PromptContent(answered=pairs), Settings(prompt_hint=500), ()))
+    text = prompt.text.split("## Earlier questions and their answers\n\n", 1)[1].split("\n## ", 1)[0]
+    assert "The answer: A8" in text
+    assert "A0" not in text
+    assert len(text) < 600
+    assert [cut.section for cut in prompt.cut] == ["Earlier questions and their answers"]

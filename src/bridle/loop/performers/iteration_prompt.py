@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from bridle.loop.effect_results import PromptCut
+from bridle.loop.effects import AnsweredQuestion
 from bridle.loop.plan.model import Plan, Task
 from bridle.loop.settings.model import Settings
 
@@ -87,7 +88,11 @@ class PromptContent(Struct, frozen=True):
     failure: str = ""
     notes: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
+    question: str | None = None
+    """What `answer` belongs to; None where the session that asked is resumed."""
     answer: str | None = None
+    answered: tuple[AnsweredQuestion, ...] = ()
+    """Earlier questions with their answers, the oldest first."""
 
 
 def sections(
@@ -98,7 +103,10 @@ def sections(
     return [
         Section("Rules", RULES, len(RULES)),
         Section("Task", task.body, settings.prompt_task, before=f"**{task.title}**", after=_requirements(task, checks)),
-        Section("The user's answer to your question", content.answer or "", settings.prompt_hint),
+        _answer_section(content, settings.prompt_hint),
+        Section(
+            "Earlier questions and their answers", _earlier_answers(content, settings.prompt_hint), settings.prompt_hint
+        ),
         Section("Hints from the user", hint, settings.prompt_hint),
         Section("Notes on the last iteration", "\n".join(content.notes), settings.prompt_failure),
         Section("Output of the checks that failed", content.failure, settings.prompt_failure, TAIL),
@@ -107,6 +115,23 @@ def sections(
         Section("The whole plan, for context", plan.text, settings.prompt_plan),
         Section("Your answer", ANSWER, len(ANSWER)),
     ]
+
+
+def _answer_section(content: PromptContent, limit: int) -> Section:
+    asked = _asked(content.question, limit) if content.question and content.answer else ""
+    return Section("The user's answer to your question", content.answer or "", limit, before=asked)
+
+
+def _earlier_answers(content: PromptContent, limit: int) -> str:
+    """Return the earlier questions and answers, the newest first: the limit cuts the oldest."""
+    return "\n\n".join(
+        f"{_asked(answered.question, limit)} {answered.answer}" for answered in reversed(content.answered)
+    )
+
+
+def _asked(question: str, limit: int) -> str:
+    """Return a question before its answer; a long one leaves room for the answer."""
+    return f"Asked was: {question[-limit // 2 :]}\n\nThe answer:"
 
 
 def build(parts: list[Section]) -> Prompt:

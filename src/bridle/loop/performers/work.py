@@ -162,18 +162,13 @@ def _prompt(task: Task, args: WorkArgs, context: RunContext, hints: tuple[str, .
         failure=args.failure,
         notes=args.notes,
         hints=hints,
-        answer=_answer_text(args),
+        question=None if args.session_id else args.question,
+        answer=args.answer,
+        answered=args.answered,
     )
     checks = (*task.checks, *context.plan.guard)
     prompt = iteration_prompt.build(iteration_prompt.sections(task, context.plan, content, context.settings, checks))
     return iteration_prompt.Prompt(context.mask.apply(prompt.text), prompt.cut)
-
-
-def _answer_text(args: WorkArgs) -> str | None:
-    """Return the user's answer, with the question unless the session that asked is resumed."""
-    if args.answer is None or args.session_id or not args.question:
-        return args.answer
-    return f"Asked was: {args.question}\n\nThe answer: {args.answer}"
 
 
 def _agents_file(folder: Path) -> str | None:

@@ -33,7 +33,7 @@ from bridle.loop.run_inputs import RunInputs
 SHOWN_CHANGES = 50
 
 # Arguments that explain a decision to an agent or a user; each follows from results that the journal holds.
-_TEXTS = frozenset({"failure", "notes", "reason", "receipt", "why"})
+_TEXTS = frozenset({"answered", "failure", "notes", "reason", "receipt", "why"})
 
 R = TypeVar("R", bound=JsonRecord)
 C = TypeVar("C", bound=CopyResult)

@@ -8,6 +8,7 @@ from typing import Any
 from bridle.engine.inbox import ASKS_FOR, BY_POLICY, FREE_TEXT
 from bridle.ground.json_fields import JsonFields
 from bridle.loop.effect_results import WorkResult
+from bridle.loop.effects import AnsweredQuestion
 from bridle.loop.process.task_state import RunState, TaskState, Verdict
 
 # Who answers where the user retries a task instead, and with which text.
@@ -15,6 +16,8 @@ BY_RETRY = "retry"
 RETRY_ANSWER = "The user did not answer, but wants you to try the task again. Decide it yourself."
 # The answer that an agent gets where a policy answers questions.
 POLICY_ANSWER = "No user is available to answer. Decide it yourself, and write in your summary what you assumed."
+# How much of a task's earlier answers goes into the arguments of each later iteration, the newest first.
+ANSWERED_CHARACTERS = 16_000
 
 
 class Questions:
@@ -48,3 +51,18 @@ class Questions:
                     task.session_id = None
                 task.verdict, task.question, task.answer = Verdict.PENDING, None, str(text or "")
                 task.reason = ""
+
+
+def remember_answer(task: TaskState) -> None:
+    """Keep an answer that an iteration has read for the prompts of all later ones, which are other sessions."""
+    if task.answer is None:
+        return
+    answered = AnsweredQuestion(question=task.last_question or "", answer=task.answer[:ANSWERED_CHARACTERS])
+    task.answered.append(answered)
+    task.answer = None
+    while len(task.answered) > 1 and sum(map(_length, task.answered)) > ANSWERED_CHARACTERS:
+        del task.answered[0]
+
+
+def _length(answered: AnsweredQuestion) -> int:
+    return len(answered.question) + len(answered.answer)

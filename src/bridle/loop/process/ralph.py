@@ -21,7 +21,7 @@ from bridle.loop.process.effect_requests import EffectRequests
 from bridle.loop.process.merge_queue import MergeQueue, setup_failure
 from bridle.loop.process.messages import Messages
 from bridle.loop.process.output_identity import output_identity
-from bridle.loop.process.questions import Questions
+from bridle.loop.process.questions import Questions, remember_answer
 from bridle.loop.process.receipt import Receipt, build_receipt, describe_isolation
 from bridle.loop.process.required_checks import RequiredChecks
 from bridle.loop.process.task_state import ACCEPTED, FINAL, RunState, TaskState, Usage, Verdict
@@ -280,6 +280,7 @@ class Loop:
             failure=task.failure[-FAILURE_CHARACTERS:],
             notes=tuple(task.notes),
             answer=task.answer,
+            answered=tuple(task.answered),
             question=task.last_question if is_answered else None,
             session_id=task.session_id if is_answered and task.session_agent == agent else None,
             after=self._messages.after,
@@ -307,7 +308,7 @@ class Loop:
             task.notes.append(f"Do not change git's own files ({paths}): the harness makes branches and commits.")
             task.report(work.git_changes)
         if was_read:
-            task.answer = None
+            remember_answer(task)
         else:  # the next prompt repeats the hints
             self.state.hints += [*args.hints, *work.user_messages.hints]
         self._messages.apply(work.user_messages)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from bridle.loop.effect_results import CheckResult, FileReport, PromptCut, SummarizeResult, WorkResult
+from bridle.loop.effects import AnsweredQuestion
 from bridle.loop.plan.model import Plan
 
 
@@ -134,6 +135,8 @@ class TaskState(Struct):
     """What the next prompt must mention: denials, undone changes, a broken check."""
     answer: str | None = None
     """The user's answer, until an iteration has read it."""
+    answered: list[AnsweredQuestion] = field(default_factory=list)
+    """The questions whose answers an iteration has read, the oldest first."""
     conflicts: tuple[str, ...] = ()
     """Files in which its agents left conflict markers."""
     denials: list[str] = field(default_factory=list)

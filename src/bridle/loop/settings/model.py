@@ -158,7 +158,9 @@ class Settings:
     prompt_plan: int = setting(count(0), "Characters of the plan's text in a prompt.", default=12_000)
     prompt_progress: int = setting(count(0), "Characters of progress and learned patterns in a prompt.", default=12_000)
     prompt_failure: int = setting(count(0), "Characters of the last failure's output in a prompt.", default=16_000)
-    prompt_hint: int = setting(count(0), "Characters of a hint in a prompt.", default=4_000)
+    prompt_hint: int = setting(
+        count(0), "Characters of hints, of an answer and of earlier answers in a prompt.", default=4_000
+    )
     keep_seconds: float = setting(
         DURATION,
         "How long logs and runs are kept before `bridle clean` offers to remove them.",
