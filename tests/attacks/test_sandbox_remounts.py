@@ -28,3 +28,6 @@ def test_mounts_cannot_be_undone(tmp_path: Path) -> None:
         assert captured.exit_code != 0, script
         assert SECRET.encode() not in captured.stdout
     assert not Path("/etc/owned-by-test").exists()
+    capabilities = target.attack("grep Cap /proc/self/status").stdout.split()[1::2]
+    assert len(capabilities) == 5
+    assert {int(each, 16) for each in capabilities} == {0}, "also none that a program could get"
