@@ -10,6 +10,7 @@ Reported: in the reason of the task.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,69 @@ def test_a_new_folder_with_a_repository_is_named(tmp_path: Path) -> None:
     result = here.protect()
     assert "new/a.py" not in here.git("ls-tree", "-r", "--name-only", result["tree"]).split()
     assert [name.rstrip("/") for name in result["outside"]] == ["new"]
+
+
+def commit_in(folder: Path) -> None:
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "x")
+
+
+@pytest.mark.parametrize("settings", ["", '[submodule "new"]\n\tpath = new\n\turl = ./new\n'])
+def test_a_declaration_of_the_agent_makes_it_no_submodule(tmp_path: Path, settings: str) -> None:
+    here = make_repository(tmp_path / "r", {"b.py": "B = 0\n"}, checks=("test -f new/a.py",))
+    here.start()
+    here.write({"new/a.py": "A = 1\n", ".gitmodules": settings})
+    git(here.folder / "new", "init", "-q")
+    commit_in(here.folder / "new")
+    result = here.protect()
+    assert result["outside"] == ["new"]
+    assert "new" in [report["path"] for report in result["reported"]]
+
+
+@pytest.mark.parametrize("deed", ["commits", "leaves uncommitted", "removes the repository", "did it before"])
+def test_work_of_a_later_task_in_it_is_outside_of_the_commit(tmp_path: Path, deed: str) -> None:
+    """Attack: a task leaves a nested repository that its checks do not need, and a later task does its work in it.
+
+    Git compares only the commit of the repository, or nothing if its `.git` is gone.
+
+    With the sandbox: the same; the working copy is writable in it.
+    Without: the checks of every later task run again without the folder.
+    Reported: in the reason of the task.
+    """
+    here = make_repository(tmp_path / "r", {"b.py": "B = 0\n"}, checks=("test -f app/a.py",))
+    here.start()
+    app = here.folder / "app"
+    git(here.folder, "init", "-q", "app")
+    if deed == "did it before":
+        here.write({"app/a.py": "A = 1\n"})
+    commit_in(app)
+    assert here.protect()["outside"] == ["app"]
+    here.commit("One")
+    here.write({"b.py": "B = 1\n", "app/a.py": "A = 1\n"})
+    if deed == "commits":
+        commit_in(app)
+    elif deed == "removes the repository":
+        shutil.rmtree(app / ".git")
+    result = here.protect(iteration=2)
+    assert result["outside"] == ["app"]
+    assert not here.git("ls-tree", "-r", "--name-only", result["tree"]).split().count("app/a.py")
+
+
+def test_files_in_a_submodule_that_is_not_checked_out_are_outside_of_the_commit(tmp_path: Path) -> None:
+    """Attack: work in the empty folder of a submodule, which git does not look into.
+
+    With the sandbox: the same; the working copy is writable in it.
+    Without: the checks run again without the folder.
+    Reported: in the receipt, and in the reason of the task.
+    """
+    settings = '[submodule "sub"]\n\tpath = sub\n\turl = ./sub\n'
+    here = make_repository(tmp_path / "r", {".gitmodules": settings, "b.py": "B = 0\n"}, checks=("test -f sub/a.py",))
+    here.git("update-index", "--add", "--cacheinfo", f"160000,{here.git('rev-parse', 'HEAD').strip()},sub")
+    here.git("commit", "-q", "-m", "a submodule")
+    (here.folder / "sub").mkdir()
+    here.start()
+    assert "outside" not in here.protect()
+    here.write({"sub/a.py": "A = 1\n", "b.py": "B = 1\n"})
+    result = here.protect(iteration=2)
+    assert result["outside"] == ["sub"]
+    assert [report["path"] for report in result["reported"]] == ["sub"]

@@ -61,7 +61,9 @@ async def not_in_commit(
             await snapshot.tree_of_all(context.git, is_known=True)
             break
     async with unlike_checkout(context, tree.work, tree.exact) as differing:
-        found |= {one.name: NotInCommit(one.name, one.why, one.checked_out) for one in differing}
+        folders = tuple(f"{name.rstrip('/')}/" for name in found)  # a clone has nothing of them
+        shown = [one for one in differing if not one.name.startswith(folders)]
+        found |= {one.name: NotInCommit(one.name, one.why, one.checked_out) for one in shown}
         yield list(found.values())
 
 

@@ -17,12 +17,12 @@ from bridle.loop.protection import baseline, file_states, untracked_files
 from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.changed_definitions import report_definitions
 from bridle.loop.protection.file_states import Entry
-from bridle.loop.protection.git_files.submodules import dirty_submodules
+from bridle.loop.protection.git_files.submodules import dirty_submodules, empty_in_clones, has_files, nested_changes
 from bridle.loop.protection.newly_ignored import changed_ignored_files, newly_ignored_files
 from bridle.loop.protection.recorded import check_programs, startup_files
 from bridle.loop.protection.repairs import ExpectedFile, Repair, added_files, apply, repairs
 from bridle.loop.protection.suites.read_suite import may_hold_tests
-from bridle.loop.protection.tree_changes import REPOSITORY, Change, changes_since, texts_of
+from bridle.loop.protection.tree_changes import Change, changes_since, texts_of
 from bridle.loop.protection.untracked_files import LostFiles
 from bridle.loop.protection.weakened_tests import find_weakened
 from bridle.loop.text.path_patterns import matches
@@ -80,7 +80,9 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
         tree = await work_tree(context)
         changes = await changes_since(context, last or start.work, tree, leave=start.untracked)
     left_out = [name for name in context.git.left_out if name not in start.untracked]
-    reported = [*await _tests(context, changes), *await _others(context, changes), *_report_left_out(left_out)]
+    hollow = await empty_in_clones(context, start.work)
+    reported = [*await _tests(context, changes), *_report_left_out(left_out), *_report_hollow(hollow)]
+    reported += await _others(context, changes, await nested_changes(context, start.work, changes))
     reported += [
         *_report_new_settings(context, start, changes),
         *await report_definitions(context, start.protected, changes),
@@ -92,10 +94,12 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
     reported = [report for report in reported if report.path not in restored]
     outside = await _outside(context, found, before, with_ignored=not changes)
     outside = [name for name in outside if name not in restored]
+    nested = await _nested(context, start, changes if last is None else None, tree)
+    removed = [change.path for change in changes if _is_removed_from_git(context, change)]
     known_files.hand_over(context, args.kind)
     return ProtectResult(
         tree=tree,
-        outside=(*_not_committed(context, changes), *left_out, *outside),
+        outside=(*nested, *hollow, *removed, *left_out, *outside),
         untracked=tuple(restored[:SHOWN_NAMES]),
         changed=bool(changes),
         undone=undone,
@@ -119,19 +123,12 @@ async def _outside(context: RunContext, found: LostFiles | None, before: str, *,
     return [*untracked, *await changed_ignored_files(context, since)]
 
 
-def _not_committed(context: RunContext, changes: Sequence[Change]) -> list[str]:
-    """Return the changes of the index whose files no commit contains: nested repositories, and files removed from it.
-
-    A submodule that the agent has added is in its own repository.
-    """
-    nested = [change.path for change in changes if _is_nested(change)]
-    if nested and os.path.lexists(context.folder / ".gitmodules"):
-        nested = []
-    return [*nested, *(change.path for change in changes if _is_removed_from_git(context, change))]
-
-
-def _is_nested(change: Change) -> bool:
-    return change.mode == REPOSITORY and change.is_new
+async def _nested(context: RunContext, start: Baseline, changes: Sequence[Change] | None, tree: str) -> list[str]:
+    """Return the nested repositories with work of this run, also of earlier tasks: no commit contains their files."""
+    if changes is None:
+        changes = await changes_since(context, start.work, tree, leave=start.untracked)
+    names = await nested_changes(context, start.work, changes)
+    return [name for name in names if has_files(context.folder / name)]
 
 
 def _is_removed_from_git(context: RunContext, change: Change) -> bool:
@@ -261,15 +258,15 @@ async def _tests(context: RunContext, changes: Sequence[Change]) -> list[FileRep
     return [*find_weakened(before, after), *unread]
 
 
-async def _others(context: RunContext, changes: Sequence[Change]) -> list[FileReport]:
+def _report_hollow(names: Sequence[str]) -> list[FileReport]:
+    what = "this submodule is not checked out, and files were written there: checks see them, but no commit has them"
+    return [FileReport(name, what) for name in names]
+
+
+async def _others(context: RunContext, changes: Sequence[Change], nested: Sequence[str]) -> list[FileReport]:
     """Report files that checks see but the commit does not contain."""
-    reports = [
-        FileReport(
-            change.path, "it is a nested git repository: checks see its files, but the commit does not contain them"
-        )
-        for change in changes
-        if _is_nested(change)
-    ]
+    what = "it is a nested git repository: checks see its files, but the commit does not contain them"
+    reports = [FileReport(name, what) for name in nested]
     reports += [
         FileReport(
             change.path, "it was removed from git but not deleted: checks see it, but the commit does not contain it"
