@@ -46,6 +46,7 @@ WITH_SANDBOX = (
     "real/test_claude.py",
     "real/test_drive.py",
     "real/test_loop.py",
+    "real/test_other_agents.py",
 )
 
 settings.register_profile(

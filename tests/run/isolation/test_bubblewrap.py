@@ -215,6 +215,48 @@ def test_the_state_of_other_agents_is_kept_but_not_what_runs_programs(
     assert protected is None or (home / folder / protected).read_text() == "as it was"
 
 
+@pytest.mark.parametrize(
+    ("agent", "folder", "planted"),
+    [
+        ("codex", ".codex", "hooks.json"),
+        ("codex", ".codex", "skills/evil"),
+        ("gemini", ".gemini", "trustedFolders.json"),
+        ("gemini", ".gemini/tmp", "bin/rg"),
+        ("opencode", ".local/share/opencode", "bin/rg"),
+        ("opencode", ".local/share/opencode", "snapshot/global/config"),
+    ],
+)
+def test_an_agent_cannot_add_to_its_state_what_the_user_runs_later(
+    tmp_path: Path, agent: str, folder: str, planted: str
+) -> None:
+    home, work = tmp_path / "home", tmp_path / "work"
+    home.mkdir()
+    work.mkdir()
+    plant = f"mkdir -p $(dirname {planted}); echo evil > {planted}"
+    moved = f"cd ..; mv $OLDPWD moved && mkdir $OLDPWD && cd $OLDPWD && {{ {plant}; }}"
+    script = f"mkdir -p ~/{folder}; cd ~/{folder}; {plant}; {moved}; true"
+    isolation = describe(work, {"HOME": str(home)}, agent=agent)
+    run(isolation, f"HOME={home}; export HOME; {script}")
+    made = home / folder / planted
+    assert not made.exists() or made.read_text() == "{}\n"
+
+
+def test_opencode_can_write_beside_its_settings_and_nothing_stays(tmp_path: Path) -> None:
+    home, work = tmp_path / "home", tmp_path / "work"
+    settings = home / ".config" / "opencode"
+    (settings / "command").mkdir(parents=True)
+    (settings / "opencode.json").write_text("mine")
+    (settings / "linked.json").symlink_to("opencode.json")
+    work.mkdir()
+    isolation = describe(work, {"HOME": str(home)}, agent="opencode")
+    script = "cat opencode.json linked.json; echo x > .gitignore && ls -A; echo x > opencode.json; echo x > command/new"
+    captured = run(isolation, f"cd {settings}; {script}")
+    assert captured.stdout.decode().split() == ["minemine.gitignore", "command", "linked.json", "opencode.json"]
+    assert sorted(os.listdir(settings)) == ["command", "linked.json", "opencode.json"]
+    assert (settings / "opencode.json").read_text() == "mine"
+    assert os.listdir(settings / "command") == []
+
+
 def test_the_user_can_show_more_of_the_home_and_programs_on_the_path_have_their_libraries(tmp_path: Path) -> None:
     home, work = tmp_path / "home", tmp_path / "work"
     work.mkdir()

@@ -41,13 +41,23 @@ VISIBLE_OF_CLAUDE = (
 )
 
 # The state of other agents, in the user's home: each folder, and what must not change in it, since the user's next
-# session outside of the sandbox runs or reads it.
+# session outside of the sandbox runs or reads it; the names of folders end with `/`.
 _STATE_OF_AGENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "codex": {".codex": ("config.toml", "AGENTS.md", "prompts", "hooks.json", "rules", "skills")},
-    "gemini": {".gemini": ("settings.json", "GEMINI.md", "commands", "extensions", "hooks")},
-    "opencode": {".local/share/opencode": ("plugin",), ".local/state/opencode": (), ".cache/opencode": ()},
+    "codex": {
+        ".codex": (
+            *("config.toml", "AGENTS.md", "AGENTS.override.md", "hooks.json", ".env"),
+            *("prompts/", "rules/", "skills/", "agents/", "plugins/"),
+        )
+    },
+    "gemini": {
+        ".gemini": (
+            *("settings.json", "GEMINI.md", "trustedFolders.json", "keybindings.json", ".env"),
+            *("commands/", "extensions/", "hooks/", "policies/", "skills/", "agents/"),
+        ),
+        ".gemini/tmp": ("bin/",),
+    },
+    "opencode": {".local/share/opencode": ("plugin/", "bin/"), ".local/state/opencode": ()},
 }
-
 
 # What an agent reads besides, in the user's home.
 _SETTINGS_OF_AGENT: Mapping[str, tuple[str, ...]] = {
@@ -55,6 +65,12 @@ _SETTINGS_OF_AGENT: Mapping[str, tuple[str, ...]] = {
     OWN_AGENT: (".claude.json",),
     "opencode": (".config/opencode", ".opencode"),
 }
+
+# Of these an agent that fails if it cannot write there: OpenCode puts a `.gitignore` beside its settings.
+_WRITES_BESIDE_SETTINGS = ("opencode",)
+
+# Where an agent can write, but nothing stays: git runs programs that the settings of these repositories name.
+_DISCARDED_OF_AGENT: Mapping[str, tuple[str, ...]] = {"opencode": (".local/share/opencode/snapshot",)}
 
 
 class StateFolder(Struct, frozen=True):
@@ -124,14 +140,17 @@ def describe(
     for state in _state_folders(agent, user, environment):
         state.mkdir(parents=True, exist_ok=True)  # in a read-only home the agent could not make it
         writable.append(state)
+    protected_state = tuple(_protected_state(agent, user, environment))
+    for path, is_folder in protected_state:
+        _make_missing(path, is_folder=is_folder)
     protected = [place / name for place in (top, folder) for name in READ_ONLY_AT_WORK]
     protected += [path for path in _own_environment() if path.is_relative_to(top)]
     secrets = [*(user / name for name in home_view.HIDDEN), home.bridle_home(environment)]
     hidden = (*secrets, *_state_of_others(agent, user, environment), *_expanded(rules.hidden, user))
-    state_of_claude = (_claude_state(folder, user, environment),) if agent in _CLAUDE_LIKE else ()
+    states = tuple(_states(agent, folder, user, environment))
     # No link to them counts, and none in what an agent can write.
     excluded = [Path(real(path)) for path in (*hidden, top, *writable)]
-    borrowed = _borrowed(common, environment, state_of_claude)
+    borrowed = _borrowed(common, environment, states)
     listed = [
         *_visible(agent, user, environment, rules),
         *program_view.visible_programs(environment, program, user, excluded=excluded),
@@ -141,14 +160,14 @@ def describe(
     is_private = home_view.can_be_private(user) and not user.is_relative_to(top)
     found = {user / name: name.replace("/", "-") for name in home_view.caches(user, visible, is_private=is_private)}
     caches = tuple(_caches(common or top, user, environment, found, (top, *writable)))
-    shown = {*visible, *writable, *(state.path for state in state_of_claude), *(path for path, _ in caches), top}
+    shown = {*visible, *writable, *(state.path for state in states), *(path for path, _ in caches), top}
     private = () if user.is_relative_to(top) else tuple(_private(user, shown))
     return Isolation(
         work=top,
         home=user,
         git=common,
         worktree=own if own != common else None,
-        read_only=tuple(dict.fromkeys((*protected, *read_only, *_protected_state(agent, user, environment)))),
+        read_only=tuple(dict.fromkeys((*protected, *read_only, *(path for path, _ in protected_state)))),
         writable=tuple(writable),
         results=results,
         hidden=hidden,
@@ -156,7 +175,7 @@ def describe(
         entries=tuple(path for path in home_view.entries(user) if path not in private) if is_private else None,
         visible=tuple(path for path in visible if not path.is_relative_to(top)),
         caches=caches,
-        state=state_of_claude,
+        state=states,
         names=tuple(_names(home_name, environment, program)),
         has_network=has_network,
     )
@@ -251,7 +270,8 @@ def _state_of_others(agent: str | None, user: Path, environment: Mapping[str, st
     claude = Path(real(environment.get("CLAUDE_CONFIG_DIR") or user / ".claude"))
     others = [] if agent in _CLAUDE_LIKE else [claude, user / ".claude", user / ".claude.json"]
     for other in _STATE_OF_AGENT:
-        others += [path for path in _state_folders(other, user, environment) if path not in own]
+        found = _state_folders(other, user, environment)
+        others += [path for path in found if path not in own and path.parent not in found]
     yield from others
 
 
@@ -266,10 +286,40 @@ def _state_folders(agent: str | None, user: Path, environment: Mapping[str, str]
     return [user / folder for folder in _STATE_OF_AGENT.get(agent or "", {})]
 
 
-def _protected_state(agent: str | None, user: Path, environment: Mapping[str, str]) -> Iterator[Path]:
+def _protected_state(agent: str | None, user: Path, environment: Mapping[str, str]) -> Iterator[tuple[Path, bool]]:
+    """Yield what must not change in the state of an agent, each with whether it is a folder."""
     names = tuple(_STATE_OF_AGENT.get(agent or "", {}).values())
     for folder, protected in zip(_state_folders(agent, user, environment), names, strict=True):
-        yield from (folder / name for name in protected)
+        yield from ((folder / name, name.endswith("/")) for name in protected)
+
+
+def _make_missing(path: Path, *, is_folder: bool) -> None:
+    """Make an empty file or folder: what does not exist cannot be protected, and the agent could make it."""
+    if os.path.lexists(path):
+        return
+    with contextlib.suppress(OSError):  # another agent has made it, or none can
+        if is_folder:
+            path.mkdir()
+        else:
+            with path.open("xb") as file:
+                file.write(b"{}\n" if path.suffix == ".json" else b"")
+
+
+def _private_state(agent: str | None, user: Path) -> Iterator[StateFolder]:
+    """Yield the folders of an agent that it can add to, and where what it adds is lost."""
+    for folder in (user / name for name in _DISCARDED_OF_AGENT.get(agent or "", ())):
+        folder.mkdir(parents=True, exist_ok=True)  # the agent could make it
+        yield StateFolder(Path(real(folder)))
+    if agent in _WRITES_BESIDE_SETTINGS:
+        for folder in (Path(real(user / name)) for name in _SETTINGS_OF_AGENT[agent]):
+            if folder.is_dir():
+                yield StateFolder(folder, home_view.matching(folder, ("*",)))
+
+
+def _states(agent: str | None, work: Path, user: Path, environment: Mapping[str, str]) -> Iterator[StateFolder]:
+    if agent in _CLAUDE_LIKE:
+        yield _claude_state(work, user, environment)
+    yield from _private_state(agent, user)
 
 
 def _claude_state(work: Path, user: Path, environment: Mapping[str, str]) -> StateFolder:
