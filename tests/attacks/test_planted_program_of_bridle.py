@@ -56,7 +56,7 @@ def test_it_is_not_started(tmp_path: Path, sandbox: str) -> None:
     assert program_path.outside_path({"PATH": f"{work}/.venv/bin"}, work) == "/nonexistent"
     assert find_program("claude", environment, work).is_inside
     if sandbox == OFF:
-        with pytest.raises(AgentNotFound, match="is in the repository"):
+        with pytest.raises(AgentNotFound, match="an agent can replace it"):
             find_program("claude", environment, work, is_sandboxed=False)
     else:
         checks = asyncio.run(doctor_checks.check_all(work, work / ".a5c/runs", environment))

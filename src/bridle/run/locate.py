@@ -42,7 +42,7 @@ class Program(Struct, frozen=True):
     path: str
     found: str
     is_inside: bool = False
-    """Whether it is in the repository, where an agent can replace it: it is started in a sandbox only."""
+    """Whether an agent can replace it, in the repository or a writable folder: it is started in a sandbox only."""
 
 
 def variable_of(agent: str) -> str:
@@ -73,7 +73,7 @@ def find_program(
     if on_path is None:
         raise program_not_found(agent, "it is not on PATH or in the usual install folders", remedy=remedy)
     if not is_sandboxed:
-        only = f"{on_path} is in the repository, where an agent can replace it, and there is no sandbox"
+        only = f"{on_path} is where an agent can replace it, and there is no sandbox"
         raise program_not_found(agent, only, remedy=remedy)
     return Program(os.path.abspath(on_path), "PATH", is_inside=True)
 

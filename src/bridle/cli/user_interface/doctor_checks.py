@@ -108,8 +108,8 @@ async def _agent(name: str, environment: Mapping[str, str], repository: Path, *,
     except AgentError as error:
         return Check(name, absent, error.message, error.remedy)
     if program.is_inside:
-        message = f"{program.path} is in the repository, where an agent can replace it: it is started in a sandbox only"
-        return Check(name, NOTE, message, f"Install {name} outside of the repository, or leave it so.")
+        message = f"{program.path} is where an agent can replace it: it is started in a sandbox only"
+        return Check(name, NOTE, message, f"Install {name} where no agent can write, or leave it so.")
     version = await _version(program.path, program_path.outside_environment(environment, repository))
     if version is None:
         return Check(name, absent, f"{program.path} does not print its version", f"Try `{program.path} --version`.")

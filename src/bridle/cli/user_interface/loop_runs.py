@@ -117,7 +117,7 @@ def _describe_agents(
             lines.append(f"{error.message}. {error.remedy}")
             continue
         request = Request(prompt="-", cwd=folder, agent=name, auth=Auth(settings.auth))
-        where = "; it is in the repository, so it is started in the sandbox only" if found.is_inside else ""
+        where = "; an agent can replace it, so it is started in the sandbox only" if found.is_inside else ""
         auth = build_command(request, found.path, environment).auth
         lines.append(f"agent {name} ({found.path}), auth: {auth}{where if is_sandboxed else ''}")
         if untrusted := find_untrusted(name, folder, environment).message:
