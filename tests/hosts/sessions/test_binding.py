@@ -117,6 +117,7 @@ def test_a_session_whose_run_goes_on_is_refused(state: str | None) -> None:
 
 def test_a_run_is_created_as_in_the_formats_own_example(place: SessionFolder) -> None:
     (place.folder / "inputs.json").write_text('{"a": 1}', encoding="utf-8")
+    (place.folder / "plugin").mkdir()
     done = bridle(
         *("run:create", "--process-id", "my-process", "--entry", "./process.py#process", "--runs-dir", ".a5c/runs"),
         *("--inputs", "inputs.json", "--run-id", "my-run-abc123", "--process-revision", "v2.1"),

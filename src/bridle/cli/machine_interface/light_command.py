@@ -6,6 +6,7 @@ function that receives them as text. The dispatcher, the help and the docs page 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 
@@ -20,14 +21,18 @@ END_OF_OPTIONS = "--"
 class Option:
     """One option; without a `value` it is a flag."""
 
-    __slots__ = ("help", "is_required", "name", "value")
+    __slots__ = ("help", "is_folder", "is_required", "name", "value")
 
-    def __init__(self, name: str, help_text: str, *, value: str | None = None, is_required: bool = False) -> None:
+    def __init__(
+        self, name: str, help_text: str, *, value: str | None = None, is_required: bool = False, is_folder: bool = False
+    ) -> None:
         self.name = name
         self.help = help_text
         self.value = value
         """The placeholder of its value in the help."""
         self.is_required = is_required
+        self.is_folder = is_folder
+        """Whether its value must be a folder that exists."""
 
 
 class Arguments:
@@ -65,6 +70,7 @@ JSON = Option("--json", "Print one JSON document on stdout and nothing else.")
 VERBOSE = Option("--verbose", "Print more; also needed to see tasks and results.")
 RUNS_DIR = Option("--runs-dir", "Folder of the runs (default: $BABYSITTER_RUNS_DIR, else .a5c/runs).", value="DIR")
 NO_HOOKS = Option("--no-hooks", "Run no native hooks, trusted or not.")
+HOOKS_PLUGIN = Option("--plugin-root", "The folder of the plugin, whose hooks run too.", value="DIR", is_folder=True)
 DRY_RUN = Option("--dry-run", "Print what would be done and do nothing.")
 _HELP = Option("--help", "Show this message and exit.")
 
@@ -143,6 +149,8 @@ class LightCommand:
         for option in self.options.values():
             if option.is_required and not options.get(option.name):
                 raise UsageError(f"{option.name} is missing")
+            if option.is_folder and option.name in options and not os.path.isdir(options[option.name]):
+                raise UsageError(f"{option.name} must be a folder, got {options[option.name]!r}")
 
 
 def print_json(value: object, *, pretty: bool = False) -> None:

@@ -27,7 +27,8 @@ def runs_dir_option(function: Decorated) -> Decorated:
 def plugin_root_option(function: Decorated) -> Decorated:
     """Add the option --plugin-root."""
     text = "The plugin, whose hooks run too.  [default: $CLAUDE_PLUGIN_ROOT]"
-    return click.option("--plugin-root", metavar="DIR", type=click.Path(path_type=Path), help=text)(function)
+    folder = click.Path(path_type=Path, exists=True, file_okay=False)
+    return click.option("--plugin-root", metavar="DIR", type=folder, help=text)(function)
 
 
 def json_option(function: Decorated) -> Decorated:

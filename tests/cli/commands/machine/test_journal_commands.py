@@ -37,7 +37,7 @@ def test_everything_that_a_run_can_be_created_with_is_kept(project: Path) -> Non
     (project / "in.json").write_text('{"a": [1, "é"]}', encoding="utf-8")
     flags = ["--run-id", "my-run", "--inputs", "in.json", "--process-revision", "v2", "--request", "req-1"]
     flags += ["--prompt", "Build it", "--harness", "claude-code", "--non-interactive", "--max-iterations", "5"]
-    flags += ["--plugin-root", "/p", "--state-dir", "/s", "--runs-dir", "elsewhere"]
+    flags += ["--plugin-root", ".", "--state-dir", "/s", "--runs-dir", "elsewhere"]
     document = create(project, *flags).document
     assert (document["runId"], document["runDir"]) == ("my-run", str(project / "elsewhere" / "my-run"))
     store = FileReader(project / "elsewhere" / "my-run")

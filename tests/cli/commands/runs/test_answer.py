@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.fixtures.machine_commands import bridle, create
+from tests.journal.fixtures.recorded_samples import contents
 
 PROCESS = """
 async def process(inputs, ctx):
@@ -28,3 +29,23 @@ def test_an_answer_runs_the_hooks_of_the_plugin_too(tmp_path: Path, is_named: bo
     done = bridle("answer", effect, "yes", "r1", "--resume", *option, cwd=tmp_path, **variables)
     assert done.code == 0, done.stderr
     assert witness.read_text().split() == ["on-task-complete", "on-run-complete"]
+
+
+@pytest.mark.parametrize("wrong", ["nowhere", "process.py", ""])
+def test_a_plugin_that_is_no_folder_is_refused_before_anything_is_written(tmp_path: Path, wrong: str) -> None:
+    (tmp_path / "process.py").write_text(PROCESS, encoding="utf-8")
+    option = ("--plugin-root", wrong)
+    assert create(tmp_path, "--run-id", "r1").code == 0
+    effect = bridle("run:iterate", "r1", "--json", cwd=tmp_path).document["effects"][0]["effectId"]
+    before = contents(tmp_path)
+    for words in (
+        ("answer", effect, "yes", "r1"),
+        ("drive", "r1"),
+        ("run:iterate", "r1"),
+        ("task:post", "r1", effect, "--status", "ok", "--value-inline", "1"),
+        ("run:create", "--process-id", "p", "--entry", "./process.py#process", "--run-id", "r2"),
+    ):
+        done = bridle(*words, *option, cwd=tmp_path)
+        code = 1 if ":" in words[0] else 2  # commands for agents have one code for every refusal
+        assert (done.code, "--plugin-root" in done.stderr) == (code, True), (words, done)
+    assert contents(tmp_path) == before

@@ -61,3 +61,16 @@ def test_of_two_runs_with_one_id_the_nearer_one_is_meant(repository: Path, monke
     monkeypatch.chdir(repository / "part")
     assert chosen_run("of-the-top", None) == nearer
     assert shown_run(repository / ".a5c/runs/of-the-top") == str(repository / ".a5c/runs/of-the-top")
+
+
+def test_runs_with_one_id_in_several_folders_go_on(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Each is the user's: in a folder of the repository, and in another repository."""
+    other = tmp_path_factory.mktemp("other")
+    (other / ".git").mkdir()
+    (other / "process.py").write_text(PROCESS, encoding="utf-8")
+    folders = (repository, repository / "part", other)
+    for folder in folders:
+        assert create(folder, "--run-id", "same").code == 0
+    for folder in folders:
+        done = bridle("run:iterate", "same", "--json", cwd=folder)
+        assert done.code == 0, done.stderr

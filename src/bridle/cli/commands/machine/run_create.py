@@ -11,6 +11,7 @@ from bridle import _PROCESSES
 from bridle.cli.machine_interface.fire_hooks import fire_hooks
 from bridle.cli.machine_interface.light_command import (
     DRY_RUN,
+    HOOKS_PLUGIN,
     NO_HOOKS,
     RUNS_DIR,
     Arguments,
@@ -21,7 +22,6 @@ from bridle.cli.machine_interface.light_command import (
 from bridle.cli.machine_interface.run_argument import runs_dir
 from bridle.cli.machine_interface.session_argument import (
     MAX_ITERATIONS,
-    PLUGIN_ROOT,
     SESSION_ID,
     STATE_DIR,
     iteration_limit,
@@ -56,7 +56,7 @@ _OPTIONS = (
     Option("--prompt", "The user's prompt.", value="TEXT"),
     Option("--harness", "The host that drives the run; its session is bound to the run.", value="NAME"),
     SESSION_ID,
-    PLUGIN_ROOT,
+    HOOKS_PLUGIN,
     STATE_DIR,
     MAX_ITERATIONS,
     Option("--non-interactive", "No user to ask: the agent that executes effects resolves breakpoints."),

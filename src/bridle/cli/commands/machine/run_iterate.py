@@ -7,13 +7,21 @@ import os
 import sys
 from pathlib import Path
 
-from bridle.cli.machine_interface.light_command import NO_HOOKS, RUNS_DIR, Arguments, LightCommand, Option, print_json
+from bridle.cli.machine_interface.light_command import (
+    HOOKS_PLUGIN,
+    NO_HOOKS,
+    RUNS_DIR,
+    Arguments,
+    LightCommand,
+    Option,
+    print_json,
+)
 from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
 from bridle.cli.machine_interface.run_argument import run_from_arguments
 
 _OPTIONS = (
     Option("--iteration", "The iteration number to report (default: counted).", value="N"),
-    Option("--plugin-root", "The folder of the plugin, whose hooks run too.", value="DIR"),
+    HOOKS_PLUGIN,
     NO_HOOKS,
     RUNS_DIR,
 )

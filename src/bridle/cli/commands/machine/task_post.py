@@ -10,6 +10,7 @@ from pathlib import Path
 from bridle.cli.machine_interface.fire_hooks import fire_hooks
 from bridle.cli.machine_interface.light_command import (
     DRY_RUN,
+    HOOKS_PLUGIN,
     NO_HOOKS,
     RUNS_DIR,
     Arguments,
@@ -48,7 +49,7 @@ _OPTIONS = (
     Option("--finished-at", "When it finished (default: now).", value="ISO"),
     Option("--metadata", "File with a JSON object to store with the result.", value="FILE"),
     Option("--invocation-key", "Refuse unless the effect has this key.", value="KEY"),
-    Option("--plugin-root", "The folder of the plugin, whose hooks run too.", value="DIR"),
+    HOOKS_PLUGIN,
     NO_HOOKS,
     DRY_RUN,
     RUNS_DIR,
