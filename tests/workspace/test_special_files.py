@@ -81,3 +81,23 @@ def test_folders_may_be_nested_deeper_than_functions(tmp_path: Path) -> None:
         assert special_files.find_in_git_folder(repository) == {}
     finally:  # shutil.rmtree, with which pytest removes old folders, recurses
         subprocess.run(["rm", "-rf", str(repository / ".git/refs/d")], check=True, timeout=60)
+
+
+def test_one_look_serves_all_that_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git = make_repository(tmp_path / "repository").folder / ".git"
+    (git / "link").symlink_to("/dev/zero")
+    os.mkfifo(git / "refs/pipe")
+    looks: list[str] = []
+    look_through = git_links._look_through
+
+    def count(top: str, *, with_objects: bool) -> list[str]:
+        looks.append(top)
+        return look_through(top, with_objects=with_objects)
+
+    monkeypatch.setattr(git_links, "_look_through", count)
+    with git_links.one_look():
+        assert git_links.restore(git, {}) == ["link"]
+        assert special_files.clear_git_folder(git.parent) == [".git/refs/pipe"]
+    assert looks == [str(git)]
+    os.mkfifo(git / "refs/pipe")
+    assert special_files.clear_git_folder(git.parent) == [".git/refs/pipe"], "the next look is another one"

@@ -43,16 +43,40 @@ def parent(top: Path, name: str, *, makes: bool = False) -> Iterator[tuple[int, 
 
 def read(top: Path, name: str, limit_bytes: int) -> bytes | None:
     """Return the content of a regular file; None for anything else, and for a larger one."""
+    if is_missing(top, name):
+        return None
     try:
         with parent(top, name) as (folder, last):
-            fd = os.open(last, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW, dir_fd=folder)
-            with open(fd, "rb") as file:
-                if not stat.S_ISREG(os.fstat(fd).st_mode):
-                    return None
-                data = file.read(limit_bytes + 1)
+            return read_in(folder, last, limit_bytes)
     except OSError:
         return None
+
+
+def read_in(folder: int, name: str, limit_bytes: int) -> bytes | None:
+    """Return the content of a regular file in the folder of a descriptor; None for anything else and a larger one.
+
+    Raise OSError where it cannot be opened.
+    """
+    fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW, dir_fd=folder)
+    with open(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return None
+        data = file.read(limit_bytes + 1)
     return data if len(data) <= limit_bytes else None
+
+
+def is_missing(top: Path, name: str) -> bool:
+    """Return whether there is nothing at a place, also not behind a link: most files of git are optional.
+
+    This takes one call, and to open each folder on the way takes several.
+    """
+    try:
+        os.lstat(f"{top}/{name}")
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False  # where it is opened, it is judged
+    return False
 
 
 def replace(top: Path, name: str, data: bytes, *, mode: int = 0o644) -> None:
@@ -97,6 +121,8 @@ def walk(top: Path, name: str, *, skips: str = "") -> Iterator[str]:
 
     Folders of the name `skips` are left out.
     """
+    if is_missing(top, name):
+        return
     try:
         with parent(top, f"{name}/_") as (folder, _):
             for root, folders, files, _fd in os.fwalk(".", dir_fd=folder):
@@ -109,6 +135,8 @@ def walk(top: Path, name: str, *, skips: str = "") -> Iterator[str]:
 
 def listed(top: Path, name: str) -> list[str]:
     """Return the names in a folder below `top`; none if it is missing, or reached by a link."""
+    if is_missing(top, name):
+        return []
     try:
         with parent(top, f"{name}/_") as (folder, _):
             return sorted(os.listdir(folder))

@@ -34,12 +34,14 @@ class KnownFolders(Generic[T]):
 
         OSError where the folder cannot be read; that is not kept.
         """
-        now, facts = time.time_ns(), os.stat(folder)
+        facts = os.stat(folder)
         stamp = (facts.st_dev, facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns)
         known = self._seen.get(folder) or self._known.get(folder)
-        if known is None or known[0] != stamp:
+        is_settled = known is not None and known[0] == stamp  # it was when it was listed
+        if known is None or not is_settled:
+            is_settled = time.time_ns() - facts.st_ctime_ns > SETTLED_NANOSECONDS  # before it is listed
             known = stamp, self._read(folder)
-        if now - facts.st_ctime_ns > SETTLED_NANOSECONDS and len(self._seen) < LIMIT_FOLDERS:
+        if is_settled and len(self._seen) < LIMIT_FOLDERS:
             self._seen[folder] = known
         return known[1]
 

@@ -53,8 +53,8 @@ class SyncGroup:
 
     def sync(self) -> None:
         """Sync all of it; return when all of it is durable, or raise the first error."""
-        others = [_InThread(disk.sync_folder, folder) for folder in self._folders.values()]
-        others += [_InThread(disk.sync, fd) for fd in self._files[1:]]
+        others = [_Sync(disk.sync_folder, folder) for folder in self._folders.values()]
+        others += [_Sync(disk.sync, fd) for fd in self._files[1:]]
         try:
             for fd in self._files[:1]:
                 disk.sync(fd)
@@ -66,29 +66,82 @@ class SyncGroup:
                 raise error
 
 
-class _InThread:
-    """One sync in a thread of its own; the interpreter runs other threads while the disk works."""
+class _Sync:
+    """One sync in a thread; the interpreter runs other threads while the disk works."""
 
-    __slots__ = ("_done", "_error")
+    __slots__ = ("_done", "_error", "_sync", "_what")
 
     def __init__(self, sync: Callable[..., None], what: int | Path) -> None:
+        self._sync, self._what = sync, what
         self._error: BaseException | None = None
         self._done = _thread.allocate_lock()
         self._done.acquire()
         try:
-            _thread.start_new_thread(self._run, (sync, what))
+            _hand_over(self)
         except RuntimeError:  # no more threads can be started
-            self._run(sync, what)
+            self.run()
+            self.end()
+
+    def run(self) -> None:
+        """Sync, and keep the error for the one who waits."""
+        try:
+            self._sync(self._what)
+        except BaseException as error:  # noqa: BLE001  # raised where it is waited for
+            self._error = error
+
+    def end(self) -> None:
+        """Let `wait` return."""
+        self._done.release()
 
     def wait(self) -> BaseException | None:
         """Wait for the end of the sync and return its error."""
         self._done.acquire()
         return self._error
 
-    def _run(self, sync: Callable[..., None], what: int | Path) -> None:
-        try:
-            sync(what)
-        except BaseException as error:  # noqa: BLE001  # raised where it is waited for
-            self._error = error
-        finally:
-            self._done.release()
+
+class _Thread:
+    """A thread that does one sync after the other, until there is none for IDLE_SECONDS."""
+
+    __slots__ = ("_next", "_sync")
+
+    def __init__(self, first: _Sync) -> None:
+        self._sync = first
+        self._next = _thread.allocate_lock()
+        self._next.acquire()
+        _thread.start_new_thread(self._serve, ())
+
+    def give(self, sync: _Sync) -> None:
+        """Do a sync; only for a thread that was taken from the idle ones."""
+        self._sync = sync
+        self._next.release()
+
+    def _serve(self) -> None:
+        while True:
+            sync = self._sync
+            sync.run()
+            _idle.append(self)  # before its end is told: who waits for it may have another one
+            sync.end()
+            del sync
+            if self._next.acquire(timeout=IDLE_SECONDS):
+                continue
+            try:
+                _idle.remove(self)
+            except ValueError:
+                self._next.acquire()  # this thread was chosen just now
+            else:
+                return
+
+
+# Starting a thread takes as long as some syncs: an idle one waits this long for more.
+IDLE_SECONDS = 1.0
+_idle: list[_Thread] = []
+os.register_at_fork(after_in_child=_idle.clear)  # a fork has none of the parent's threads
+
+
+def _hand_over(sync: _Sync) -> None:
+    try:
+        thread = _idle.pop()
+    except IndexError:
+        _Thread(sync)
+    else:
+        thread.give(sync)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bridle.ground import files_below
@@ -32,6 +32,19 @@ _OBJECTS = re.compile(r"[0-9a-f]{2}|pack")
 
 # By the git folder.
 _known: dict[str, KnownFolders[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
+# What `irregular_files` has found in git folders, within `one_look`.
+_found: dict[str, list[str]] | None = None
+
+
+@contextmanager
+def one_look() -> Iterator[None]:
+    """Look through each git folder once for all that asks for it here; no program is started and waited for within."""
+    global _found  # one thread works with git folders
+    _found = {}
+    try:
+        yield
+    finally:
+        _found = None
 
 
 def read(place: Path) -> dict[str, str]:
@@ -53,6 +66,14 @@ def irregular_files(top: str, *, with_objects: bool = True) -> list[str]:
 
     Folders that have not changed since the last call are not listed again, see `known_folders`.
     """
+    if _found is not None and with_objects:
+        if top not in _found:
+            _found[top] = _look_through(top, with_objects=True)
+        return _found[top]
+    return _look_through(top, with_objects=with_objects)
+
+
+def _look_through(top: str, *, with_objects: bool) -> list[str]:
     known = _known.setdefault(top, KnownFolders(_read_folder))
     found: list[str] = []
     pending = [top]  # no recursion: an agent can nest folders as deep as it likes

@@ -42,6 +42,8 @@ def _names(place: Path, folder: str) -> Iterator[str]:
 
 
 def _state(place: Path, name: str) -> State | None:
+    if files_below.is_missing(place, name):
+        return None
     try:
         with files_below.parent(place, name) as (folder, last):
             state = os.stat(last, dir_fd=folder, follow_symlinks=False)

@@ -106,3 +106,32 @@ def test_a_run_without_a_chain_never_gets_one(tmp_path: Path) -> None:
     append(run)
     assert read_chain(run) is None
     assert (head_at(run, 1), newest_head(run)) == (None, None)
+
+
+def test_a_chain_that_is_read_again_is_the_same_as_one_that_is_read_at_once(tmp_path: Path) -> None:
+    run, other = make_run(tmp_path / "run"), make_run(tmp_path / "other")
+    path = run / layout.CHAIN_FILE
+    for change in range(4):
+        append(run, 1)
+        newest = computed_heads(run)
+        assert [head_at(run, number) for number in range(1, len(newest) + 1)] == newest
+        assert head_at(other, 1) == computed_heads(other)[0]
+        if change == 1:
+            path.write_bytes(path.read_bytes()[:-20])  # torn: the last link is computed
+        if change == 2:
+            lines = path.read_bytes().splitlines(keepends=True)
+            path.write_bytes(b"".join(lines[:2]))  # shorter than before
+
+
+def test_a_chain_is_extended_with_what_follows(tmp_path: Path) -> None:
+    text = (make_run(tmp_path) / layout.CHAIN_FILE).read_bytes()
+    for whole in (text, text + repair_line(2) + b"junk\n" + text.splitlines(keepends=True)[2] + b"torn"):
+        wanted = Chain(whole)
+        for cut in range(len(whole)):
+            start = whole[:cut].rfind(b"\n") + 1
+            chain = Chain(whole[:cut])
+            chain.extend(whole[start:])
+            for name in ("complete_bytes", "ends_with_repair", "invalid_lines", "is_torn", "lines"):
+                assert getattr(chain, name) == getattr(wanted, name), (cut, name)
+            assert [link.line for link in chain.links] == [link.line for link in wanted.links]
+            assert [link.line for link in chain.removed] == [link.line for link in wanted.removed]

@@ -64,8 +64,8 @@ def repository_of(run: Path) -> Path:
 
 def hooks_owner(repository: Path) -> Path:
     """Return the folder whose hooks run: the repository, or the nearest above it, up to git's top, that has some."""
-    if _has_hooks(repository):
-        return repository
+    if _has_hooks(repository) or os.path.exists(f"{repository}/.git"):
+        return repository  # asked for dozens of times in an iteration: no other folder is looked at
     return next(filter(_has_hooks, folders_up_to_top(repository)), repository)
 
 

@@ -78,20 +78,31 @@ def parse_link(line: bytes) -> Link | None:
 class Chain:
     """The content of `bridle.chain`."""
 
-    __slots__ = ("complete_bytes", "ends_with_repair", "invalid_lines", "is_torn", "links", "removed")
+    __slots__ = ("complete_bytes", "ends_with_repair", "invalid_lines", "is_torn", "lines", "links", "removed")
 
     def __init__(self, text: bytes) -> None:
+        self.lines = 0
+        """The number of complete lines."""
         self.links: list[Link] = []
         """The last link of each entry, from 1 without gaps."""
         self.removed: list[Link] = []
         """The links of entries that were written, and removed before others were written."""
         self.ends_with_repair = False
-        self.complete_bytes = text.rfind(b"\n") + 1
+        self.complete_bytes = 0
         """The length of all complete lines: a power cut may leave anything after them."""
-        self.is_torn = self.complete_bytes < len(text)
-        lines = text[: self.complete_bytes].split(b"\n")[:-1]
-        self.invalid_lines = [number for number, line in enumerate(lines, 1) if not self._take(line)]
+        self.is_torn = False
+        self.invalid_lines: list[int] = []
         """The numbers of lines that are neither a repair nor the link of a next entry."""
+        self.extend(text)
+
+    def extend(self, text: bytes) -> None:
+        """Add what follows the complete lines."""
+        end = text.rfind(b"\n") + 1
+        lines = text[:end].split(b"\n")[:-1]
+        self.invalid_lines += [number for number, line in enumerate(lines, self.lines + 1) if not self._take(line)]
+        self.lines += len(lines)
+        self.complete_bytes += end
+        self.is_torn = end < len(text)
 
     def link_of(self, seq: int) -> Link | None:
         return self.links[seq - 1] if 0 < seq <= len(self.links) else None

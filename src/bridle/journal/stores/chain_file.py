@@ -24,16 +24,40 @@ _FILE_LIMIT_BYTES = 1024 * 1024 * 1024
 
 Name = tuple[int, str]
 
+# The last chain that `head_at` has read, with its complete lines: a driver asks for each commit of a run.
+_last_read: dict[str, tuple[bytes, Chain]] = {}
+
 
 def read_chain(run: Path) -> Chain | None:
     """Return the chain of a run; None if it has none."""
+    text = _read(run)
+    return None if text is None else Chain(text)
+
+
+def _read(run: Path) -> bytes | None:
     path = run / layout.CHAIN_FILE
-    return Chain(disk.read_bounded(path, _FILE_LIMIT_BYTES)) if os.path.lexists(path) else None
+    return disk.read_bounded(path, _FILE_LIMIT_BYTES) if os.path.lexists(path) else None
+
+
+def _read_again(run: Path) -> Chain | None:
+    """Return the chain of a run; lines that were read before, and are the same bytes, are not parsed again."""
+    text = _read(run)
+    known = _last_read.pop(str(run), None)
+    _last_read.clear()
+    if text is None:
+        return None
+    if known is not None and text.startswith(known[0]):
+        chain = known[1]
+        chain.extend(text[len(known[0]) :])
+    else:
+        chain = Chain(text)
+    _last_read[str(run)] = text[: chain.complete_bytes], chain
+    return chain
 
 
 def head_at(run: Path, seq: int) -> str | None:
     """Return the digest of the chain at an entry; None if the run has no chain."""
-    chain = read_chain(run)
+    chain = _read_again(run)
     if chain is None:
         return None
     link = chain.link_of(seq)

@@ -23,7 +23,7 @@ from bridle.loop.protection.repairs import OUR_FOLDERS
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import discard_broken
-from bridle.workspace import git_leftovers, snapshot, special_files
+from bridle.workspace import git_leftovers, git_links, snapshot, special_files
 from bridle.workspace.git_leftovers import GitState, Leftovers
 from bridle.workspace.snapshot import Snapshot
 
@@ -92,8 +92,9 @@ async def restore(context: RunContext, before: Snapshot, baseline: Baseline, sta
 async def _restore_and_look(
     context: RunContext, before: Snapshot, baseline: Baseline, state_before: BeforeAgent
 ) -> LeftByAgent:
-    links = baseline.restore_links()
-    special = remove_special_files(context)
+    with git_links.one_look():
+        links = baseline.restore_links()
+        special = remove_special_files(context)
     outside = programs_outside.restore(context, before.name)  # before git, which would run them
     left = await _restore_git(context, before, baseline, state_before)
     after = await snapshot.take(context.git, name=f"{before.name}-after", why="after an iteration", since=before)
@@ -179,10 +180,13 @@ def read_git(context: RunContext, baseline: Baseline) -> GitMetadata:
     return git_metadata.read_metadata(context.folder, context.progress_folder, place=baseline.metadata.folder)
 
 
-def remove_special_files(context: RunContext) -> list[FileReport]:
-    """Remove named pipes and devices that git would read, before git starts; report also those that blocked it."""
+def remove_special_files(context: RunContext, *, is_known: bool = False) -> list[FileReport]:
+    """Remove named pipes and devices that git would read, before git starts; report also those that blocked it.
+
+    `is_known`: none is there, since only Bridle has worked in the repository after the last call.
+    """
     context.git.removes_blocking = True
-    names = [*special_files.clear_git_folder(context.folder), *context.git.blocking]
+    names = [*([] if is_known else special_files.clear_git_folder(context.folder)), *context.git.blocking]
     context.git.blocking.clear()
     return [FileReport(name, "it was a named pipe or a device, which blocks git, and was removed") for name in names]
 

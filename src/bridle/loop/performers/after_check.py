@@ -17,6 +17,7 @@ from bridle.loop.protection.git_files import nested_repositories
 from bridle.loop.protection.git_files.git_metadata import Baseline, GitMetadata
 from bridle.loop.protection.recorded.startup_files import StartupFiles
 from bridle.loop.working_copy.run_context import RunContext
+from bridle.workspace import git_links
 
 
 @asynccontextmanager
@@ -30,8 +31,9 @@ async def unchanged_by_checks(context: RunContext, *, is_known: bool = False) ->
             # Files that worktrees share are restored by the last agent or check that works: another one may have
             # changed them, and reports it.
             is_last = baseline.agents == 1
-            tree.reports += baseline.restore_links() if is_last else []
-            tree.reports += after_agent.remove_special_files(context)
+            with git_links.one_look():
+                tree.reports += baseline.restore_links() if is_last else []
+                tree.reports += after_agent.remove_special_files(context)
             now = after_agent.read_git(context, baseline)
             restored, found = await after_agent.restore_control_files(context, baseline, now, before, is_last=is_last)
             tree.reports += restored

@@ -47,8 +47,9 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
     A second attempt after a crash returns the same result: what is undone is written down first.
     """
     changed_records = context.records.restore_changed()
-    special = remove_special_files(context)
     is_known = known_files.take_over(context, args.kind)
+    is_ours = is_known and context.worker is None  # agents in other worktrees share the git folder
+    special = remove_special_files(context, is_known=is_ours)
     start = baseline.read(context, digest=args.origin)
     may_edit = list(args.may_edit)
     last = args.tip or await last_of_run(context.git, context)
@@ -87,7 +88,7 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
         *_report_new_settings(context, start, changes),
         *await report_definitions(context, start.protected, changes),
     ]
-    reported += [*committed, *special, *remove_special_files(context)]
+    reported += [*committed, *special, *remove_special_files(context, is_known=is_ours)]
     reported += report_forged(context)
     restored = [report.path for report in undone if report.path in start.kept and report.path in start.untracked]
     reported += [*missing, *(found.reports() if found is not None else ())]

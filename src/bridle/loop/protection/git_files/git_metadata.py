@@ -369,16 +369,25 @@ def read_file(place: Path, name: str, real: Mapping[str, str] = _NONE_LINKED) ->
     A folder, a pipe and a file that is too large have no bytes, see `_is_readable`.
     """
     top, inside = _real(place, name, real)
+    if files_below.is_missing(top, inside):
+        return None
     try:
         with files_below.parent(top, inside) as (folder, last):
             mode = os.stat(last, dir_fd=folder, follow_symlinks=False).st_mode
             if stat.S_ISLNK(mode):
                 return mode, os.fsencode(os.readlink(last, dir_fd=folder))
+            return _read_in(folder, last, mode)
     except OSError:
         return None
+
+
+def _read_in(folder: int, last: str, mode: int) -> File:
     if not stat.S_ISREG(mode):
         return mode, b""
-    data = files_below.read(top, inside, LIMIT_BYTES)
+    try:
+        data = files_below.read_in(folder, last, LIMIT_BYTES)
+    except OSError:
+        data = None
     return (mode, data) if data is not None else _UNREAD
 
 
