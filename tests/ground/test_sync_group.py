@@ -36,7 +36,7 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         threads.append(threading.get_ident())
         real(fd)
 
-    monkeypatch.setattr(disk.os, "fsync", fsync)
+    monkeypatch.setattr(os, "fsync", fsync)
     return threads
 
 
