@@ -27,8 +27,7 @@ def add_writable(folders: Iterable[str | os.PathLike[str]]) -> None:
 def outside_path(environment: Mapping[str, str], folder: str | os.PathLike[str]) -> str:
     """Return the PATH without relative entries, and without those in the repository that the folder is in."""
     excluded = _excluded(environment, folder)
-    entries = environment.get(VARIABLE, os.defpath).split(os.pathsep)
-    kept = [entry for entry in entries if os.path.isabs(entry) and not _is_in(entry, excluded)]
+    kept = [entry for entry in _entries(environment) if _is_outside(entry, excluded)]
     return os.pathsep.join(kept) or _NOWHERE  # an empty PATH is the current folder
 
 
@@ -39,18 +38,32 @@ def outside_environment(environment: Mapping[str, str], folder: str | os.PathLik
 
 def find_outside(name: str, environment: Mapping[str, str], folder: str | os.PathLike[str]) -> str | None:
     """Return the absolute path of a program that no agent can have written; None if it was not found."""
-    if os.path.dirname(name):
-        places = [os.path.abspath(name)]
-    else:
-        places = [os.path.join(entry, name) for entry in outside_path(environment, folder).split(os.pathsep)]
     excluded = _excluded(environment, folder)
-    usable = (place for place in places if os.path.isfile(place) and os.access(place, os.X_OK))
-    return next((place for place in usable if not _is_in(place, excluded)), None)
+    if os.path.dirname(name):
+        path = os.path.abspath(name)
+        return path if _is_program(path) and not _is_in(path, excluded) else None
+    # The files first: where links lead takes longer to find out.
+    places = ((entry, os.path.join(entry, name)) for entry in _entries(environment))
+    usable = ((entry, path) for entry, path in places if _is_program(path) and _is_outside(entry, excluded))
+    return next((path for _, path in usable if not _is_in(path, excluded)), None)
 
 
 def is_inside(path: str, environment: Mapping[str, str], folder: str | os.PathLike[str]) -> bool:
     """Return whether a file is, or leads to, what an agent in this folder can write."""
     return _is_in(path, _excluded(environment, folder))
+
+
+def _entries(environment: Mapping[str, str]) -> list[str]:
+    return environment.get(VARIABLE, os.defpath).split(os.pathsep)
+
+
+def _is_outside(entry: str, excluded: frozenset[str]) -> bool:
+    """Return whether an entry of the PATH is absolute, and no agent can write to it."""
+    return os.path.isabs(entry) and not _is_in(entry, excluded)
+
+
+def _is_program(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)
 
 
 def _excluded(environment: Mapping[str, str], folder: str | os.PathLike[str]) -> frozenset[str]:

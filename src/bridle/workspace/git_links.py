@@ -96,7 +96,7 @@ def real_place(place: Path, name: str) -> tuple[Path, str]:
     In the sandbox no agent can make a link there, and without it `restore` removes those of an agent.
     """
     first, slash, rest = name.partition("/")
-    if not os.path.islink(place / first):
+    if not os.path.islink(f"{place}/{first}"):
         return place, name
     real = Path(os.path.realpath(place / first))
     return (real, rest) if slash else (real.parent, real.name)

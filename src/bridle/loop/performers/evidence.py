@@ -35,7 +35,8 @@ from bridle.run.request import Mode
 async def evidence(args: Arguments[Any], result: Result, context: RunContext) -> dict[str, Any]:
     """Return the metadata of a result: the digest of every file of its effect, by path from the run's folder."""
     new = context.records.take_new(context.worker)  # in this thread, as all that writes records
-    digests = await asyncio.to_thread(_digests, args, result, context)
+    has_files = isinstance(args, WorkArgs | SummarizeArgs) or any(_files(result, context))
+    digests = await asyncio.to_thread(_digests, args, result, context) if has_files else {}
     digests |= {os.path.relpath(path, context.run_folder): digest for path, digest in new.items()}
     return {EVIDENCE: digests} if digests else {}
 

@@ -160,8 +160,9 @@ def shorten(reports: Sequence[FileReport], place: str) -> list[FileReport]:
 
 def _make_folders(place: Path) -> list[FileReport]:
     """Make folders again in which git needs files; what is at their place goes."""
-    replaced = [name for name in _NEEDED if not os.path.isdir(place / name)]
-    replaced += [name for name in _EXPECTED if os.path.lexists(place / name) and not os.path.isdir(place / name)]
+    paths = {name: f"{place}/{name}" for name in (*_NEEDED, *_EXPECTED)}
+    replaced = [name for name in _NEEDED if not os.path.isdir(paths[name])]
+    replaced += [name for name in _EXPECTED if not os.path.isdir(paths[name]) and os.path.lexists(paths[name])]
     for name in replaced:
         files_below.remove(place, name)
         with files_below.parent(place, f"{name}/_", makes=True):
@@ -179,7 +180,7 @@ def read_metadata(folder: Path, repository: Path | None = None, *, place: Path |
         return GitMetadata(None, {}, {})
     modules = [path.relative_to(place).as_posix() for path in submodule_folders(place)]
     worktrees = [f"{_WORKTREES}{name}" for name in files_below.listed(place, _WORKTREES.rstrip("/"))]
-    real = {name: os.path.realpath(place / name) for name in _LINKED if os.path.islink(place / name)}
+    real = {name: os.path.realpath(place / name) for name in _LINKED if os.path.islink(f"{place}/{name}")}
     folders = ["", *(f"{module}/" for module in modules)]
     names = [*_control_files(place, folders, real), *_native(repository or folder)]
     names += [f"{worktree}{name}" for worktree in worktrees for name in _FILES_OF_WORKTREE]
