@@ -119,7 +119,7 @@ class _Thread:
         while True:
             sync = self._sync
             sync.run()
-            _idle.append(self)  # before its end is told: who waits for it may have another one
+            _idle.append(self)  # before `wait` returns: its caller may have another sync
             sync.end()
             del sync
             if self._next.acquire(timeout=IDLE_SECONDS):
