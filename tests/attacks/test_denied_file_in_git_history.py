@@ -1,7 +1,7 @@
 """Attack: read a denied file from git, which has its content in commits, also after it was removed.
 
 The attacker wants the content of `.env` from an earlier commit. Commands that show content of the history are denied
-while a rule denies files, unless they name other files or exclude the denied ones.
+while a rule denies files, unless they name other files or exclude the denied ones at every depth.
 
 With the sandbox: the same; the agent judges its own calls.
 Without: denied, or approval is needed.
@@ -60,6 +60,13 @@ def work(tmp_path: Path) -> Path:
         "git --no-pager log -p",
         "git blame HEAD~1 -- .env",
         "git stash show -p",
+        "git show $(git rev-parse HEAD~1:.env) --stat",
+        "git log -p -- . ':(exclude).env'",
+        "git --literal-pathspecs log -p -- . ':(exclude,glob)**/.env' ':(exclude,glob)**/.env/**'",
+        "git log --check",
+        "git log --unified=0",
+        "git diff --cached HEAD~1",
+        "git clone . ../copy; cat ../copy/.git/config; git -C ../copy show HEAD~1",
     ],
 )
 @pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
@@ -70,9 +77,9 @@ def test_git_does_not_show_a_denied_file(work: Path, command: str, mode: str) ->
 @pytest.mark.parametrize(
     "command",
     [
-        "git log -p -- src",
+        "git log -p -- src/a.py",
         "git show HEAD~1 -- src/a.py",
-        "git log -p -- . ':(exclude).env'",
+        "git log -p -- . ':(exclude,glob)**/.env' ':(exclude,glob)**/.env/**'",
         "git show HEAD~1:src/a.py",
         "git grep value",
     ],
@@ -83,10 +90,70 @@ def test_git_shows_other_files(work: Path, command: str) -> None:
     assert SECRET not in shown
 
 
-@pytest.mark.parametrize("command", ["git log --oneline", "git show --stat", "git diff", "git status"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git log --oneline",
+        "git log -3 --format=%s --stat",
+        "git shortlog -sn HEAD",
+        "git show --stat",
+        "git show --stat HEAD~1",
+        "git diff",
+        "git diff --name-only HEAD~1",
+        "git status",
+        "git status -sb --porcelain",
+        "git -c user.name=A -c user.email=a@example.com commit -q --allow-empty -m 'pave the way'",
+        "git checkout -q -b topic",
+        "git stash list",
+        "git blame src/a.py",
+        "git -c color.ui=never branch -v",
+    ],
+)
 def test_git_commands_without_such_content_run(work: Path, command: str) -> None:
     finished = AgentCalls(work, mode="bypassPermissions", deny=DENY).finished("Bash", command=command)
     assert not finished.answer.is_error
+
+
+@pytest.mark.parametrize("mode", ["default", "plan", "bypassPermissions"])
+def test_git_does_not_show_a_denied_file_by_its_hash_or_its_removal(work: Path, mode: str) -> None:
+    agent = AgentCalls(work, "Bash(git *)", mode=mode, deny=DENY)
+    blob = git(work, "rev-parse", "HEAD~1:.env").strip()
+    for command in (f"git show --stat {blob}", f"git show {blob} -- src/a.py", f"git diff {blob} -- src/a.py"):
+        assert SECRET not in agent.bash(command)
+    git(work, "reset", "-q", "--soft", "HEAD~1")
+    assert SECRET not in agent.bash("git diff --cached")
+
+
+@pytest.mark.parametrize("mode", ["default", "plan", "bypassPermissions"])
+def test_git_does_not_show_what_a_subfolder_had_once(work: Path, mode: str) -> None:
+    (work / "src" / ".env").write_text(SECRET + "\n")
+    git(work, "add", "-A")
+    git(work, "commit", "-qm", "three")
+    git(work, "mv", "src/.env", "src/b.py")
+    git(work, "commit", "-qm", "four")
+    (work / "src" / "b.py").write_text("")
+    git(work, "commit", "-qam", "five")
+    agent = AgentCalls(work, "Bash(git *)", mode=mode, deny=DENY)
+    for command in ("git log -p -- src", "git log -p -- . ':(exclude).env'", "git log -p --full-diff -- src/a.py"):
+        assert SECRET not in agent.bash(command)
+
+
+@pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
+def test_a_path_of_a_revision_starts_at_the_top(work: Path, mode: str) -> None:
+    git(work, "checkout", "-q", "HEAD~1", "--", ".env")
+    git(work, "commit", "-qm", "three")
+    agent = AgentCalls(work, "Bash(git *)", mode=mode, deny=("Read(./.env)",))
+    assert SECRET not in agent.bash("git -C src show HEAD:.env")
+    assert SECRET not in agent.bash("cd src && git show HEAD:.env")
+
+
+@pytest.mark.parametrize("command", ["git -C inner grep ''", "git -C inner diff --cached", "cd inner && git grep ''"])
+def test_a_nested_repository_is_looked_into(work: Path, command: str) -> None:
+    (work / "inner").mkdir()
+    git(work / "inner", "init", "-q")
+    (work / "inner" / ".env").write_text(SECRET + "\n")
+    git(work / "inner", "add", "-A")
+    assert SECRET not in AgentCalls(work, mode="bypassPermissions", deny=DENY).bash(command)
 
 
 @pytest.mark.parametrize("option", ["-l", "-c", "-q", "-L", "--count"])

@@ -41,6 +41,28 @@ def test_a_path_through_proc_is_judged_by_where_it_leads(work: Path, start: str,
     assert agent.refused("Bash", command=f"cat {folder}/secret.txt")
 
 
+@pytest.mark.parametrize(
+    "start",
+    [
+        "/proc/self/cwd",
+        "//proc/self/cwd",
+        "/./proc//self/cwd/.",
+        "/proc/thread-self/cwd",
+        "/proc/self/task/../cwd",
+        "/dev/fd/../cwd",
+        "/proc/self/root{}",
+        "/proc/s*lf/cwd",
+    ],
+)
+@pytest.mark.parametrize("command", ["cat {}/secret.txt", "cat < {}/secret.txt", "grep -r '' {}/", "cat {}/sec*"])
+def test_a_command_is_judged_by_its_own_folder_and_not_that_of_the_agent(
+    work: Path, start: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    agent = AgentCalls(work, mode="bypassPermissions", deny=DENY)
+    assert SECRET not in agent.bash(command.format(start.format(work)))
+
+
 @pytest.mark.parametrize("folder", ["/dev/fd", "/proc/self/fd"])
 def test_a_descriptor_is_judged_by_its_file(work: Path, folder: str) -> None:
     fd = os.open(work / "secret.txt", os.O_RDONLY)

@@ -29,6 +29,8 @@ class Arguments(msgspec.Struct, frozen=True):
     paths: tuple[Word, ...]
     """Values of options that name files to read."""
     options: frozenset[str]
+    values: tuple[tuple[str, str], ...] = ()
+    """Options with their values, in order."""
 
 
 @lru_cache(maxsize=128)
@@ -50,6 +52,7 @@ def parse(words: Sequence[Word], options: Options) -> Arguments | None:
     names: list[Word] = []
     paths: list[Word] = []
     seen: set[str] = set()
+    values: list[tuple[str, str]] = []
     place = 0
     while place < len(words):
         word = words[place]
@@ -67,50 +70,71 @@ def parse(words: Sequence[Word], options: Options) -> Arguments | None:
         elif word.glob_at >= 0:
             return None
         else:
-            taken = _option(value, words[place : place + 1], options, paths, seen)
+            taken = _Option(options, paths, seen, values).read(value, words[place : place + 1])
             if taken is None:
                 return None
             place += taken
-    return Arguments(tuple(names), tuple(paths), frozenset(seen))
+    return Arguments(tuple(names), tuple(paths), frozenset(seen), tuple(values))
 
 
-def _option(value: str, following: Sequence[Word], options: Options, paths: list[Word], seen: set[str]) -> int | None:
-    """Return how many further words an option takes; None for an unknown one."""
-    if value.startswith("--"):
-        name, sign, content = value.partition("=")
-        seen.add(name)
-        if name in options.flags and not sign:
+def are_known(words: Sequence[Word], options: Options) -> bool:
+    """Return whether every word that looks like an option is known, even where a value is expected.
+
+    Which options of git take the next word depends on the subcommand and on git's version.
+    """
+    for word in words:
+        if word.value == "--":
+            return True
+        if (word.value or "").startswith("-") and parse((word, plain("0")), options) is None:
+            return False
+    return True
+
+
+class _Option(msgspec.Struct):
+    """Reads one option, and adds what it finds to the lists of its command."""
+
+    options: Options
+    paths: list[Word]
+    seen: set[str]
+    values: list[tuple[str, str]]
+
+    def read(self, value: str, following: Sequence[Word]) -> int | None:
+        """Return how many further words an option takes; None for an unknown one."""
+        options = self.options
+        if value.startswith("--"):
+            name, sign, content = value.partition("=")
+            self.seen.add(name)
+            if name in options.flags and not sign:
+                return 0
+            if name in options.with_equals:
+                return 0
+            if name in options.with_path | options.with_value:
+                return self._value(name, plain(content) if sign else None, following)
+            return None
+        if options.takes_numbers and value[1:].isdigit():
             return 0
-        if name in options.with_equals:
-            return 0
-        if name in options.with_path | options.with_value:
-            return _value(name, plain(content) if sign else None, following, options, paths)
-        return None
-    if options.takes_numbers and value[1:].isdigit():
+        return self._short(value, following)
+
+    def _short(self, value: str, following: Sequence[Word]) -> int | None:
+        for place in range(1, len(value)):
+            name = f"-{value[place]}"
+            self.seen.add(name)
+            rest = value[place + 1 :]
+            if name in self.options.with_equals:
+                return 0  # the rest of the word is its value
+            if name in self.options.with_value or name in self.options.with_path:
+                return self._value(name, plain(rest) if rest else None, following)
+            if name not in self.options.flags:
+                return None
         return 0
-    return _short(value, following, options, paths, seen)
 
-
-def _short(value: str, following: Sequence[Word], options: Options, paths: list[Word], seen: set[str]) -> int | None:
-    for place in range(1, len(value)):
-        name = f"-{value[place]}"
-        seen.add(name)
-        rest = value[place + 1 :]
-        if name in options.with_equals:
-            return 0  # the rest of the word is its value
-        if name in options.with_value or name in options.with_path:
-            return _value(name, plain(rest) if rest else None, following, options, paths)
-        if name not in options.flags:
-            return None
-    return 0
-
-
-def _value(name: str, given: Word | None, following: Sequence[Word], options: Options, paths: list[Word]) -> int | None:
-    taken = 0 if given is not None else 1
-    if given is None:
-        if not following or not following[0].is_plain:
-            return None
-        given = following[0]
-    if name in options.with_path:
-        paths.append(given)
-    return taken
+    def _value(self, name: str, given: Word | None, following: Sequence[Word]) -> int | None:
+        taken = 0 if given is not None else 1
+        if given is None:
+            if not following or not following[0].is_plain:
+                return None
+            given = following[0]
+        if name in self.options.with_path:
+            self.paths.append(given)
+        self.values.append((name, given.value or ""))
+        return taken

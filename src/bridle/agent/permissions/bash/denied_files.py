@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
-from bridle.agent.permissions.bash import read_only_table
-from bridle.agent.permissions.bash.command_options import known_options, parse
 from bridle.agent.permissions.bash.git_content import GitContent, git_content
 from bridle.agent.permissions.bash.parsed_command import Redirect
-from bridle.agent.permissions.bash.words import Word
+from bridle.agent.permissions.bash.searches import SEARCHES, Search, read_search
+from bridle.agent.permissions.bash.words import Word, plain
 from bridle.agent.permissions.bash.wrappers import basename
 from bridle.agent.permissions.rules.file_access import WRITERS, denial
 from bridle.agent.permissions.rules.policy import Policy
-from bridle.agent.permissions.rules.rule_paths import glob_matches, is_inside, pattern_folder
+from bridle.agent.permissions.rules.rule_paths import glob_matches, is_inside, links_below, pattern_folder
 from bridle.ground.git_folder import repository_top
 from bridle.ground.git_index import tracked_names
 from bridle.ground.real_path import resolve
@@ -32,14 +31,13 @@ _LIMIT_FOLDERS: Final = 16
 _LIMIT_ENTRIES: Final = 200_000
 _MOVERS: Final = frozenset({"cd", "pushd", "chdir"})
 _PRINTERS: Final = frozenset({"echo", "printf"})
-# Programs that read everything below a folder: always, or with an option.
-_RECURSIVE: Final = frozenset({"rg", "ag", "ack", "tar", "zip", "7z", "rsync"})
-_RECURSIVE_WITH: Final = re.compile(r"-(?!-)\w*[rRa]|--recursive|--archive|--dereference-recursive|recurse\Z")
-_RECURSIVE_OPTIONS: Final = frozenset({"grep", "egrep", "fgrep", "zgrep", "diff", "cp", "scp"})
-_SEARCHES: Final = frozenset({"rg", "ag", "ack", "grep", "egrep", "fgrep", "zgrep"})
+# Programs that read or move everything below a folder that they name.
+_RECURSIVE: Final = frozenset({"7z", "cp", "diff", "mv", "rsync", "scp", "tar", "zip"})
 # The end of a word of which only the beginning is unknown: "$FOLDER/name".
 _KNOWN_END: Final = re.compile(r"[)}\w`]\"?/([^\"'`$(){}\s]+)[\"']?\Z")
-_SHOWS_HIDDEN: Final = re.compile(r"-(?!-)\w*[u.]|--hidden|--unrestricted|--no-ignore|--pre")
+
+# A literal path that git leaves out, with all below it.
+_LEFT_OUT: Final = re.compile(r":(?:!|\^|\(exclude\))([^*?\[\\]+?)(?:/\*\*)?", re.DOTALL)
 
 
 def guards_files(policy: Policy) -> bool:
@@ -110,40 +108,49 @@ class _DeniedFiles:
         if program == "git":
             content = git_content(words)
             return content is not None and self._git_shows(content)
-        if not _is_recursive(program, words):
-            return False
-        return any(self._shows_below(folder, program, words) for folder in self._searched(program, words))
+        search = self._search(program, words[1:])
+        return search is not None and any(
+            self._shows_below(folder, search)
+            for folder in self._searched(search, is_here=program in (*SEARCHES, "find"))
+        )
 
-    def _searched(self, program: str, words: Sequence[Word]) -> list[str]:
-        """Return the folders that a recursive program reads; without a name a search reads the current one."""
-        listed = read_only_table.entries(read_only_table.READERS_TEXT).get(program)
-        arguments = parse(words[1:], known_options(listed[1])) if listed else None
-        names = [word for word in words[1:] if not (word.value or "").startswith("-")]
-        if arguments is not None:
-            has_pattern = {"-e", "-f", "--regexp", "--file", "--files"} & arguments.options
-            names = list(arguments.names if has_pattern or program not in _SEARCHES else arguments.names[1:])
+    def _search(self, program: str, words: Sequence[Word]) -> Search | None:
+        """Return what a program reads below folders; None for one that does not."""
+        if program in SEARCHES:
+            return Search((plain("."),)) if self._has_option_by_glob(words) else read_search(program, words)
+        runs = program == "find" and any((word.value or "").startswith(("-exec", "-ok")) for word in words)
+        return Search(tuple(words)) if runs or program in _RECURSIVE else None
+
+    def _has_option_by_glob(self, words: Sequence[Word]) -> bool:
+        """Return whether a glob matches a file whose name looks like an option."""
+        globs = [word for word in words if word.glob_at >= 0]
+        return any(path.startswith("-") for word in globs for folder in self._folders for path in _paths(word, folder))
+
+    def _searched(self, search: Search, *, is_here: bool) -> list[str]:
+        """Return the folders that are read; a search without a name reads the current one."""
         paths = [
             resolved
-            for word in names
+            for word in search.names
             for folder in self._folders
             for path in _paths(word, folder)
             if (resolved := resolve(path, folder, self._policy.home)) is not None and os.path.exists(resolved)
         ]
-        is_here = program in _SEARCHES and (not paths or arguments is None)
-        return [path for path in paths if os.path.isdir(path)] + (self._folders if is_here else [])
+        return [path for path in paths if os.path.isdir(path)] + (self._folders if is_here and not paths else [])
 
-    def _shows_below(self, folder: str, program: str, words: Sequence[Word]) -> bool:
+    def _shows_below(self, folder: str, search: Search) -> bool:
         found = self._below(folder)
-        if found is None:
+        if found is None or (search.follows and self._links_to_one(folder)):
             return True
-        values = [word.value or "" for word in words[1:]]
-        if program == "rg" and not any(_SHOWS_HIDDEN.match(value) for value in values):
-            found = [path for path in found if not _is_hidden_name(path[len(folder) :])]
-        included, excluded = _filters(values)
-        names = [path[len(folder) :].lstrip("/") for path in found]
-        if included:
-            return any(_is_one_of((name.rpartition("/")[2],), included) for name in names)
-        return any(not _is_one_of(name.split("/"), excluded) for name in names)
+        return any(search.reads(path[len(folder) :].lstrip("/")) for path in found)
+
+    def _links_to_one(self, folder: str) -> bool:
+        """Return whether a link below a folder leads to a denied file, or to a folder that has one."""
+        links = links_below(folder)
+        return links is None or any(
+            denial(link, self._policy, tool="Read") or self._below(link) != []
+            for link in links
+            if not is_inside(folder, (link,))
+        )
 
     def _below(self, folder: str) -> list[str] | None:
         """Return the denied files below a folder; None if there are too many files to look at."""
@@ -153,21 +160,47 @@ class _DeniedFiles:
 
     def _git_shows(self, content: GitContent) -> bool:
         """Return whether git could show a denied file: of the index, or of a history that only git knows."""
-        patterns = [rule.specifier for rule in self._policy.deny if rule.specifier and rule.tool == "Read"]
-        patterns = [pattern for pattern in patterns if not pattern.startswith(("//", "~"))]
-        if not patterns or all(pattern.removeprefix("./").lstrip("/") in content.excluded for pattern in patterns):
-            return False
-        if content.is_history and not content.names:
+        for folder in self._folders:
+            top = repository_top(Path(folder))
+            if top is None:
+                shows = self._below(folder) != []  # `git diff` compares any folders then
+            elif content.blobs:
+                paths = [
+                    resolve(path, place, self._policy.home) for path in content.blobs for place in (str(top), folder)
+                ]
+                shows = any(path is None or denial(path, self._policy, tool="Read") for path in paths)
+            elif content.is_history:
+                shows = self._history_shows(str(top), content)
+            else:
+                shows = self._index_shows(top, content)
+            if shows:
+                return True
+        return False
+
+    def _history_shows(self, top: str, content: GitContent) -> bool:
+        """Return whether some commit could have a denied file of these names."""
+        if not content.names:
+            patterns = _read_patterns(self._policy)
+            is_at_top = self._folders == [top]
+            left_out = is_at_top and all(_leave_out(content.excluded, pattern) for pattern in patterns)
+            return not left_out and bool(_folders_to_look_in(top, self._policy))
+        paths = [resolve(name, folder, self._policy.home) for name in content.names for folder in self._folders]
+        return any(
+            path is None or (not os.path.isfile(path) and _folders_to_look_in(path, self._policy)) for path in paths
+        )
+
+    def _index_shows(self, top: Path, content: GitContent) -> bool:
+        names = tracked_names(top)
+        if names is None:
             return True
-        top = repository_top(Path(self._folders[0]))
-        names = None if top is None else tracked_names(top)
-        if top is None or names is None:
-            return top is not None
         chosen = [resolve(name, folder, self._policy.home) for name in content.names for folder in self._folders]
+        words = [found[1] for name in content.excluded if (found := _LEFT_OUT.fullmatch(name)) is not None]
+        left_out = [[resolve(word, folder, self._policy.home) for folder in self._folders] for word in words]
         for name in names:
             path = f"{top}/{os.fsdecode(name)}"
-            is_chosen = not chosen or any(spec and (path == spec or path.startswith(f"{spec}/")) for spec in chosen)
-            if is_chosen and denial(path, self._policy, tool="Read"):
+            is_chosen = not chosen or any(spec is None or is_inside(path, (spec,)) for spec in chosen)
+            is_left_out = any(all(place and is_inside(path, (place,)) for place in places) for places in left_out)
+            if is_chosen and not is_left_out and denial(path, self._policy, tool="Read"):
                 return True
         return False
 
@@ -198,8 +231,7 @@ def denied_below(folder: str, policy: Policy) -> list[str] | None:
 
 def _folders_to_look_in(folder: str, policy: Policy) -> list[str]:
     """Return the folders, at or below the given one, where denied files can be."""
-    patterns = [rule.specifier for rule in policy.deny if rule.specifier is not None and rule.tool == "Read"]
-    bases = {pattern_folder(pattern, policy.cwd, policy.home) for pattern in patterns}
+    bases = {pattern_folder(pattern, policy.cwd, policy.home) for pattern in _read_patterns(policy)}
     inside = {base for base in bases if is_inside(base, (folder,))}
     return [folder] if any(is_inside(folder, (base,)) for base in bases) else sorted(inside)
 
@@ -219,37 +251,18 @@ def _targets(words: Sequence[Word]) -> Iterator[Word]:
             yield Word(value, value)
 
 
-def _is_recursive(program: str, words: Sequence[Word]) -> bool:
-    values = [word.value or "" for word in words[1:]]
-    if program == "find":
-        return any(value.startswith(("-exec", "-ok")) for value in values)
-    has_option = any(_RECURSIVE_WITH.match(value) for value in values)
-    return program in _RECURSIVE or (program in _RECURSIVE_OPTIONS and has_option)
+def _read_patterns(policy: Policy) -> list[str]:
+    return [rule.specifier for rule in policy.deny if rule.specifier is not None and rule.tool == "Read"]
 
 
-def _is_hidden_name(path: str) -> bool:
-    return any(part.startswith(".") for part in path.split("/"))
-
-
-def _filters(values: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the patterns of the names that a search includes, and of those that it excludes."""
-    included: list[str] = []
-    excluded: list[str] = []
-    before = ""
-    for value in values:
-        name, _, pattern = value.partition("=")
-        if before in ("-g", "--glob"):
-            name, pattern = before, value
-        if name in ("--exclude", "--exclude-dir") or (name in ("-g", "--glob") and pattern.startswith("!")):
-            excluded.append(pattern.removeprefix("!").strip("/"))
-        elif name in ("-g", "--glob", "--include") and pattern:
-            included.append("*" if "{" in pattern else pattern.rpartition("/")[2])
-        before = value
-    return included, excluded
-
-
-def _is_one_of(names: Iterable[str], patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
+def _leave_out(excluded: Collection[str], pattern: str) -> bool:
+    """Return whether words of a git command leave out all that a rule matches, at any depth where it does."""
+    if set("[\\") & set(pattern):
+        return False
+    if "/" not in pattern:
+        return {f":(exclude,glob)**/{pattern}", f":(exclude,glob)**/{pattern}/**"} <= set(excluded)
+    place = pattern.removeprefix("./").removesuffix("/**")
+    return not re.match(r"[/~]|\.\./|.*[*?]", place) and f":(exclude){place}" in excluded
 
 
 def _paths(word: Word, folder: str) -> list[str]:
@@ -258,10 +271,25 @@ def _paths(word: Word, folder: str) -> list[str]:
     if not value:
         return []
     if word.glob_at >= 0:
-        paths = glob_matches(value, word.glob_at, folder) or []
-        return [path for path in paths if "[" in value or fnmatchcase(path, value)]
-    if value.startswith((":!", ":^", ":(exclude", "--exclude")):
+        parts = [path for pattern in (value, *_inside_proc(value)) for path in _expanded(pattern, folder)]
+    elif value.startswith((":!", ":^", ":(exclude", "--exclude")):
         return []  # what is left out
-    parts = [value, value.partition("=")[2]]
-    parts += [value[place + 1 :] for place, letter in enumerate(value) if letter == ":"]
-    return [part for part in parts if part]
+    else:
+        parts = [value, value.partition("=")[2]]
+        parts += [value[place + 1 :] for place, letter in enumerate(value) if letter == ":"]
+    return [path for part in parts if part for path in (part, *_inside_proc(part))]
+
+
+def _expanded(pattern: str, folder: str) -> list[str]:
+    place = min((index for sign in "*?[" if (index := pattern.find(sign)) >= 0), default=-1)
+    paths = glob_matches(pattern, place, folder) or [] if place >= 0 else []
+    return [path for path in paths if "[" in pattern or fnmatchcase(path, pattern)]
+
+
+def _inside_proc(path: str) -> list[str]:
+    """Return what a path through `/proc/…/cwd`, `/proc/…/root` or a descriptor's folder may mean to another process."""
+    names = path.split("/")
+    if not path.startswith("/") or not {"proc", "fd"} & set(names):
+        return []
+    ends = ["/".join(names[place:]) for place in range(2, len(names))]
+    return [*(end or "." for end in ends), *(f"/{end}" for end in ends), "."]

@@ -76,7 +76,7 @@ def git_folders(words: Sequence[Word]) -> list[str]:
 
 def runs_more(words: Sequence[Word]) -> bool:
     """Return whether the words of a git command make it run another program."""
-    return _has_running_setting(words) or any(True for _ in git_carried(words))
+    return has_running_setting(words) or any(True for _ in git_carried(words))
 
 
 def git_carried(words: Sequence[Word]) -> Iterator[tuple[Word, ...] | str]:
@@ -133,7 +133,8 @@ def _value_that_runs(subcommand: str, value: str, following: str) -> str | None:
     return None if short is None else short[1] or following
 
 
-def _has_running_setting(words: Sequence[Word]) -> bool:
+def has_running_setting(words: Sequence[Word]) -> bool:
+    """Return whether a git command has settings of its own that could name a program, or another repository."""
     before = [word.value for word in words[1 : len(words) - len(git_command(words)) + 1]]
     if len(words) > 1 and words[1].value is None:
         return True

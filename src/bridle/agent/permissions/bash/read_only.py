@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from bridle.agent.permissions.bash import read_only_table
-from bridle.agent.permissions.bash.command_options import Arguments, known_options, parse
+from bridle.agent.permissions.bash.command_options import Arguments, are_known, known_options, parse
 from bridle.agent.permissions.bash.parsed_command import FilesUsed
 from bridle.agent.permissions.bash.words import Word, plain
 
@@ -186,7 +186,7 @@ def _git(words: Sequence[Word]) -> FilesUsed | None:
         return _git_with(subcommand, arguments)
     listed = _table(read_only_table.GIT_TEXT).get(subcommand)
     parsed = parse(arguments, known_options(listed[1])) if listed else None
-    if listed is None or parsed is None or not _are_options(arguments, listed[1]):
+    if listed is None or parsed is None or not are_known(arguments, known_options(listed[1])):
         return None
     if parsed.names and listed[0] == "bare" and not _is_listing(subcommand, parsed):
         return None
@@ -195,19 +195,6 @@ def _git(words: Sequence[Word]) -> FilesUsed | None:
     # A glob could expand to an option.
     reads += [name for name in parsed.names if name.glob_at >= 0]
     return FilesUsed(reads=tuple(reads), is_git=True)
-
-
-def _are_options(words: Sequence[Word], options: str) -> bool:
-    """Return whether every word that looks like an option is known, even where a value is expected.
-
-    Which options of git take the next word depends on the subcommand and on git's version.
-    """
-    for word in words:
-        if word.value == "--":
-            return True
-        if (word.value or "").startswith("-") and parse((word, plain("0")), known_options(options)) is None:
-            return False
-    return True
 
 
 def _is_listing(subcommand: str, parsed: Arguments) -> bool:

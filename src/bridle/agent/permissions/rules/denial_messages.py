@@ -92,8 +92,8 @@ def denied_files(command: str) -> str:
     """Return the message for a command that could show or change a file which a rule denies."""
     return (
         f"{denied_command(command)} It uses, or could show, a file that a rule denies. Leave such files out: name the"
-        " files or folders that you need, or exclude them: grep --exclude=NAME, rg -g '!NAME',"
-        " git ... -- . ':(exclude)NAME'."
+        " files or folders that you need, or exclude them: grep --exclude=NAME"
+        " --exclude-dir=NAME, rg -g '!NAME', git ... -- . ':(exclude,glob)**/NAME' ':(exclude,glob)**/NAME/**'."
     )
 
 
