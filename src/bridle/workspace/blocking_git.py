@@ -44,5 +44,5 @@ class BlockingGit:
         try:
             return read_git_files.branch(self.folder)
         except read_git_files.NeedsGit:
-            code, text = self.run("symbolic-ref", "--quiet", "--short", "HEAD", accepts=(0, 1))
-            return text.strip() if code == 0 else None
+            code, text = self.run("symbolic-ref", "--quiet", "HEAD", accepts=(0, 1))
+            return text.strip().removeprefix("refs/heads/") if code == 0 else None

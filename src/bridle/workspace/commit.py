@@ -61,7 +61,7 @@ async def _move_head(git: Git, tree: str, head: str | None, text: str) -> str:
     """Commit a tree without reading the index."""
     commit = await write_commit(git, tree, [head] if head is not None else [], text)
     subject = text.partition("\n")[0]
-    await git.run("update-ref", "-m", f"commit: {subject}", "HEAD", commit, head or "0" * len(commit))
+    await git.move_head(commit, f"commit: {subject}", old=head or "0" * len(commit))
     return commit
 
 

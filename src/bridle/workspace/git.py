@@ -153,8 +153,21 @@ class Git:
         try:
             return read_git_files.branch(self.folder)
         except read_git_files.NeedsGit:
-            code, text = await self.run("symbolic-ref", "--quiet", "--short", "HEAD", accepts=(0, 1))
-            return text.strip() if code == 0 else None
+            code, text = await self.run("symbolic-ref", "--quiet", "HEAD", accepts=(0, 1))
+            return text.strip().removeprefix("refs/heads/") if code == 0 else None
+
+    async def is_symbolic(self, ref: str) -> bool:
+        """Return whether a branch, or a ref of Bridle's, names another ref: what is written to it moves that one."""
+        try:
+            return read_git_files.is_symbolic(self.folder, ref)
+        except read_git_files.NeedsGit:
+            return (await self.run("symbolic-ref", "--quiet", ref, accepts=(0, 1, 128)))[0] == 0
+
+    async def move_head(self, commit: str, why: str, *, old: str | None = None) -> None:
+        """Point the branch that is checked out, or a detached HEAD, to a commit; no ref that the branch names."""
+        branch = await self.branch()
+        ref = "HEAD" if branch is None else f"refs/heads/{branch}"
+        await self.run("update-ref", "--no-deref", "-m", why, ref, commit, *([old] if old is not None else []))
 
     async def top(self) -> Path:
         """Return the top folder of the working copy; raise UsageError outside of a repository."""

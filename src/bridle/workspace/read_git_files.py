@@ -73,6 +73,16 @@ def ref(top: Path, name: str) -> str | None:
     return _ref(git_folders(top)[1], name)
 
 
+def is_symbolic(top: Path, name: str) -> bool:
+    """Return whether a branch, or a ref of Bridle's, names another ref."""
+    if not re.fullmatch(_SHARED_REF, name):
+        raise NeedsGit
+    path = f"{git_folders(top)[1]}/{name}"
+    if os.path.islink(path):  # as git wrote them long ago
+        return True
+    return os.path.isfile(path) and _read(path, _LINE_LIMIT_BYTES).startswith(b"ref:")
+
+
 def _read_head(own: str) -> str:
     if os.path.islink(f"{own}/HEAD"):  # as git did long ago
         raise NeedsGit

@@ -37,7 +37,7 @@ async def restore(
     `leave` stay as they are, also if they are written during the restore.
     """
     if moves_head and wanted.head is not None and await git.head() != wanted.head:
-        await git.run("update-ref", "-m", "bridle: restore", "HEAD", wanted.head)
+        await git.move_head(wanted.head, "bridle: restore")
     marks = await read_marks(git, {})
     async with snapshot.index_of_all(git) as own:
         await _restore_ignore_rules(git, own, wanted.tree)

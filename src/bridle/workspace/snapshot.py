@@ -83,7 +83,7 @@ async def write_ref(git: Git, ref: str, commit: str) -> None:
             raise read_git_files.NeedsGit
         read_git_files.write_ref(git.folder, ref, commit)
     except read_git_files.NeedsGit:
-        await git.run("update-ref", ref, commit)
+        await git.run("update-ref", "--no-deref", ref, commit)
 
 
 async def tree_of_all(git: Git, *, as_committed: bool = False, is_known: bool = False) -> str:
@@ -141,7 +141,7 @@ async def changes(git: Git, before: str, after: str) -> list[str]:
 async def drop(git: Git, snapshot: Snapshot) -> None:
     git.commits.clear()
     await ref_lock.remove_stale(git, snapshot.ref)
-    await git.run("update-ref", "-d", snapshot.ref, snapshot.commit)
+    await git.run("update-ref", "--no-deref", "-d", snapshot.ref, snapshot.commit)
 
 
 async def keep_as_branch(git: Git, snapshot: Snapshot, name: str, why: str) -> str:
@@ -149,7 +149,7 @@ async def keep_as_branch(git: Git, snapshot: Snapshot, name: str, why: str) -> s
     commit = snapshot.head
     if commit is None or snapshot.tree != await git.tree_of(commit):
         commit = await commit_tree(git, snapshot.tree, [snapshot.head] if snapshot.head else [], why)
-    await git.run("update-ref", f"refs/heads/{check_branch(name)}", commit)
+    await git.run("update-ref", "--no-deref", f"refs/heads/{check_branch(name)}", commit)
     return commit
 
 

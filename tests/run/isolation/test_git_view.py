@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import DiskError
-from bridle.run.isolation import git_view
+from bridle.run.isolation import git_view, replaced_files
 from bridle.run.isolation.git_view import GitView
 
 
@@ -40,7 +40,7 @@ def test_changed_files_are_copied_back(tmp_path: Path) -> None:
 
 def test_an_index_that_another_git_writes_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     view = make(tmp_path)
-    monkeypatch.setattr(git_view, "_LOCK_TRIES", 2)
+    monkeypatch.setattr(replaced_files, "_LOCK_TRIES", 2)
     (view.folder / "index.lock").write_text("of another git")
     git_view.copy_back(view)
     assert contents(view) == {**CHANGED, "index": "before", "index.lock": "of another git"}

@@ -239,7 +239,7 @@ async def _drop_refs(git: Git, stem: str) -> None:
         match = _SNAPSHOT_REF.fullmatch(name)
         if match is not None and match[1] == stem:
             await ref_lock.remove_stale(git, snapshot.REFS + name)
-            await git.run("update-ref", "-d", snapshot.REFS + name, commit)
+            await git.run("update-ref", "--no-deref", "-d", snapshot.REFS + name, commit)
 
 
 async def _refs(git: Git) -> list[tuple[str, str]]:

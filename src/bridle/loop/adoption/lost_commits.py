@@ -71,7 +71,7 @@ async def refuse(context: RunContext) -> None:
 async def move_branch(context: RunContext, loss: Loss) -> None:
     """Move the run's branch to the newest complete commit; files and index stay."""
     why = f"bridle: git has lost {loss.commit}"
-    await context.git.run("update-ref", "-m", why, f"refs/heads/{run_branch(context.run)}", loss.target)
+    await context.git.run("update-ref", "--no-deref", "-m", why, f"refs/heads/{run_branch(context.run)}", loss.target)
 
 
 async def save_files(context: RunContext, target: str, number: int) -> Snapshot:

@@ -171,7 +171,9 @@ async def restore_branch(context: RunContext, known: str) -> None:
             f"&& bridle resume {context.run}",
         )
     commit = await git.text("rev-parse", f"refs/heads/{renamed}")
-    await git.run("update-ref", "-m", f"bridle: {renamed} was {branch}", f"refs/heads/{branch}", commit.strip())
+    await git.run(
+        "update-ref", "--no-deref", "-m", f"bridle: {renamed} was {branch}", f"refs/heads/{branch}", commit.strip()
+    )
     context.say(f"{branch} was renamed to {renamed}, which stays; the run continues on {branch}, made again from it")
 
 

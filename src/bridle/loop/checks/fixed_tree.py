@@ -170,7 +170,7 @@ async def _revert_changes(context: RunContext, exact: str) -> list[str]:
     changed = [name for name in await snapshot.changes(git, exact, after) if name not in grown]
     if changed:
         # The user may have written there during the check: a ref keeps what is reverted.
-        await git.run("update-ref", f"{TAKEN_BACK}{ids.check_id(context.run, what='run')}/{after}", after)
+        await git.run("update-ref", "--no-deref", f"{TAKEN_BACK}{ids.check_id(context.run, what='run')}/{after}", after)
         await restore_files(git, exact, leave=grown)
     return changed
 

@@ -197,4 +197,4 @@ async def _remove_refs(git: Git, runs: Iterable[str]) -> None:
     for ref in text.splitlines():
         last = ref.removeprefix(REFS).partition("/")[2].lower()
         if any(last == name or last.startswith((f"{name}-", f"{name}/")) for name in names):
-            await git.run("update-ref", "-d", ref)
+            await git.run("update-ref", "--no-deref", "-d", ref)

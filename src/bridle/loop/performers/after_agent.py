@@ -119,6 +119,7 @@ async def _restore_git(
     if git_after.folder is None:
         raise _git_deleted(context)
     changes += [*_describe_leftovers(leftovers), *restored]
+    changes += await branch.make_plain(context, before.head) if context.worker is None else []
     has_left = await branch.keep_branch(context, head=before.head)
     if has_left:
         git_after = read_git(context, baseline)
@@ -139,7 +140,7 @@ async def _restore_snapshot(context: RunContext, before: Snapshot) -> list[FileR
     """Restore the ref of the snapshot before an agent, which the result names; or report that it is gone."""
     if await context.git.object(before.ref) is not None:
         return []
-    code, _ = await context.git.run("update-ref", before.ref, before.commit, accepts=(0, 1, 128))
+    code, _ = await context.git.run("update-ref", "--no-deref", before.ref, before.commit, accepts=(0, 1, 128))
     return [FileReport(before.ref, f"it was deleted; {'it was restored' if code == 0 else 'its objects are gone'}")]
 
 

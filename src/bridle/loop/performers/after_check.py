@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from bridle.ground.git_folder import find_common_folder
 from bridle.loop.checks.fixed_tree import CheckedTree, fixed_tree
 from bridle.loop.effect_results import FileReport
-from bridle.loop.performers import after_agent
+from bridle.loop.performers import after_agent, branch
 from bridle.loop.protection.git_files import nested_repositories
 from bridle.loop.protection.git_files.git_metadata import Baseline, GitMetadata
 from bridle.loop.protection.recorded.startup_files import StartupFiles
@@ -25,7 +25,7 @@ async def unchanged_by_checks(context: RunContext, *, is_known: bool = False) ->
     """Fix everything in a working copy while checks run in it. `is_known`: the files are as at the last look."""
     with after_agent.agent_at_work(context) as baseline:
         async with fixed_tree(context, is_known=is_known) as tree:
-            before = after_agent.files_before(context, baseline)
+            before, tip = after_agent.files_before(context, baseline), await context.git.head()
             startup = StartupFiles(context, before.startup)
             yield tree
             # Files that worktrees share are restored by the last agent or check that works: another one may have
@@ -37,6 +37,8 @@ async def unchanged_by_checks(context: RunContext, *, is_known: bool = False) ->
             now = after_agent.read_git(context, baseline)
             restored, found = await after_agent.restore_control_files(context, baseline, now, before, is_last=is_last)
             tree.reports += restored
+            # Before anything moves the branch.
+            tree.reports += await branch.make_plain(context, tip) if context.worker is None else []
         tree.reports += await _refs(context, baseline, now) if is_last else []
         if restored_later := startup.restore(found):
             tree.ignored = None  # it may list files that are gone now

@@ -11,7 +11,7 @@ from bridle.ground.git_folder import git_folder
 from bridle.loop.checks import environment
 from bridle.loop.checks.fixed_tree import stage_work
 from bridle.loop.checks.setup_commands import ensure_setup
-from bridle.loop.effect_results import CommitResult, PrepareResult, RollbackResult
+from bridle.loop.effect_results import CommitResult, FileReport, PrepareResult, RollbackResult
 from bridle.loop.effects import CommitArgs, MergeArgs, PrepareArgs, RollbackArgs
 from bridle.loop.performers import pre_hooks
 from bridle.loop.process.task_state import Verdict
@@ -98,7 +98,7 @@ async def return_to_branch(context: RunContext) -> None:
     context.say(f"{there or 'a commit'} was checked out; switched back to {branch}")
     if detached is not None and not await git.text("for-each-ref", "--count=1", "--contains", detached):
         ref = f"{KEPT}{context.run.lower()}/detached-{detached}"
-        await git.run("update-ref", ref, detached)
+        await git.run("update-ref", "--no-deref", ref, detached)
         context.say(f"that commit, {detached[:12]}, is on no branch; it is kept as {ref}")
 
 
@@ -151,7 +151,7 @@ async def keep_branch(context: RunContext, *, head: str | None = None) -> bool:
     has_left = await git.branch() != branch
     if has_left:
         if head is not None and await git.object(f"refs/heads/{branch}") is None:
-            await git.run("update-ref", f"refs/heads/{branch}", head)  # the agent has deleted the branch
+            await git.run("update-ref", "--no-deref", f"refs/heads/{branch}", head)  # the agent has deleted the branch
         # An agent may have checked out an older commit only to read it: then the branch's files come back.
         if not (head is not None and await _is_below(git, head) and await _check_out(git, branch)):
             await git.run("symbolic-ref", "HEAD", f"refs/heads/{branch}")
@@ -161,15 +161,29 @@ async def keep_branch(context: RunContext, *, head: str | None = None) -> bool:
         if now is not None and not await is_ancestor(git, now, head):
             ref = await keep_moved(context, now)
             context.say(f"{branch} was rewritten while an agent worked, and was restored; its commit is kept as {ref}")
-        await git.run("update-ref", "-m", "bridle: an agent had moved it", f"refs/heads/{branch}", head)
+        await git.run("update-ref", "--no-deref", "-m", "bridle: an agent had moved it", f"refs/heads/{branch}", head)
         return True
     return has_left
+
+
+async def make_plain(context: RunContext, last: str | None) -> list[FileReport]:
+    """Let the run's branch hold an id again, the last known one, where it names another branch; report that.
+
+    The next commit would move that other branch.
+    """
+    branch = run_branch(context.run)
+    ref = f"refs/heads/{branch}"
+    if not await context.git.is_symbolic(ref):
+        return []
+    wanted = last or await context.git.object(ref) or context.base
+    await context.git.run("update-ref", "--no-deref", "-m", "bridle: it named another branch", ref, wanted)
+    return [FileReport(branch, f"it named another branch, which the next commit would move; it is {wanted} again")]
 
 
 async def keep_moved(context: RunContext, commit: str) -> str:
     """Keep a commit that the run's branch is moved away from under a ref; return the ref."""
     ref = f"{KEPT}{context.run.lower()}/moved-{commit}"
-    await context.git.run("update-ref", ref, commit)
+    await context.git.run("update-ref", "--no-deref", ref, commit)
     return ref
 
 
@@ -199,7 +213,10 @@ async def _keep_detached(git: Git, head: str | None) -> bool:
 async def make_commit(args: CommitArgs, context: RunContext) -> CommitResult:
     """Make one commit for a task, with trailers by which a second attempt finds it."""
     git, is_known = context.git, known_files.take_over(context, args.kind)
-    await keep_branch(context, head=args.copy_state.head or None if args.copy_state is not None else None)
+    start = args.copy_state.head or None if args.copy_state is not None else None
+    if context.worker is None:
+        say_all(context, await make_plain(context, start or args.tip))
+    await keep_branch(context, head=start)
     is_first = is_known and args.tip is not None and await git.head() == args.tip  # right after the checks
     existing = await _find(git, context, args) if not is_first else None
     if existing is not None and args.tree in (None, existing_tree := await git.tree_of(existing)):
@@ -224,6 +241,12 @@ async def make_commit(args: CommitArgs, context: RunContext) -> CommitResult:
     head = commit or await git.head()  # nothing has changed since the last commit, which the verdict is about
     tree = await git.tree_of(head) if head else None
     return CommitResult(commit=commit, head=head, tree=tree, folded=tuple(folded))
+
+
+def say_all(context: RunContext, reports: list[FileReport]) -> None:
+    """Tell the user what was found outside of an iteration."""
+    for report in reports:
+        context.say(f"{report.path}: {report.what}")
 
 
 async def roll_back(args: RollbackArgs, context: RunContext) -> RollbackResult:

@@ -14,7 +14,7 @@ from bridle.loop.checks.fixed_tree import work_tree
 from bridle.loop.checks.setup_commands import ensure_setup
 from bridle.loop.effect_results import LandResult, MergeResult, PrepareCopyResult, SaveWorkResult
 from bridle.loop.effects import LandArgs, MergeArgs, PrepareCopyArgs, SaveWorkArgs
-from bridle.loop.performers.branch import commit_message, keep_branch, keep_moved
+from bridle.loop.performers.branch import commit_message, keep_branch, keep_moved, make_plain, say_all
 from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.refs import kept_ref, run_branch
 from bridle.loop.working_copy.run_context import RunContext
@@ -89,6 +89,7 @@ async def merge(args: MergeArgs, context: RunContext) -> MergeResult:
 async def land(args: LandArgs, context: RunContext) -> LandResult:
     """Move the run's branch and the files of its own copy; anything else found there is saved first."""
     git, branch = context.git, run_branch(context.run)
+    say_all(context, await make_plain(context, args.tip))
     now = await git.object(f"refs/heads/{branch}")
     is_newer = (
         now is not None

@@ -305,7 +305,7 @@ async def _add_ref(context: RunContext, entries: Mapping[str, Entry]) -> None:
     finally:
         path.unlink(missing_ok=True)
     commit = await commit_tree(context.git, tree, [], f"protected in the run {context.run}")
-    await context.git.run("update-ref", REFS + ids.check_id(context.run, what="run"), commit)
+    await context.git.run("update-ref", "--no-deref", REFS + ids.check_id(context.run, what="run"), commit)
 
 
 def _in_our_folder(folder: Path) -> Iterator[str]:

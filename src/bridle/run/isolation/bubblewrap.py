@@ -15,9 +15,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bridle.errors import DiskError
-from bridle.ground import disk, git_folder, program_path
+from bridle.ground import git_folder, program_path
 from bridle.run.isolation import git_view, home_view, refusals
+from bridle.run.isolation.branch_view import branch_of, make_branch_view
 from bridle.run.isolation.description import Isolation, StateFolder
 from bridle.run.isolation.git_view import GitView
 from bridle.run.isolation.program_view import PRIVATE_FOLDERS
@@ -26,9 +26,6 @@ from bridle.run.isolation.system_calls import without_keyrings
 
 # The probe takes 5 milliseconds; this is for a loaded machine.
 PROBE_SECONDS = 10.0
-
-# HEAD is one line.
-_HEAD_LIMIT_BYTES = 4096
 
 # Hides a file: it reads as empty.
 _EMPTY = Path(__file__).with_name("empty")
@@ -261,10 +258,13 @@ def _state(state: StateFolder) -> Iterator[_Mount]:
 def git_views(isolation: Isolation, private: Path) -> tuple[GitView, ...]:
     """Make the views of the git folders of a working copy and its submodules, below a private folder."""
     own = isolation.worktree or isolation.git
-    if own is None:
+    if own is None or isolation.git is None:
         return ()
+    branch = make_branch_view(isolation.git, own, private / "branches")
     return tuple(
-        git_view.make_view(folder, private / str(number), is_linked=folder != isolation.git)
+        git_view.make_view(
+            folder, private / str(number), is_linked=folder != isolation.git, branch=branch if folder == own else None
+        )
         for number, folder in enumerate((own, *git_folder.submodule_folders(own)))
     )
 
@@ -290,15 +290,14 @@ def _folders_above_read_only(isolation: Isolation) -> Iterator[Path]:
 
 
 def _shared_by_worktrees(git: Path, worktree: Path) -> Iterator[_Mount]:
-    """Let a worktree commit: the objects, and the folder of its branch. All else that worktrees share is read-only."""
+    """Let a worktree commit: the objects, and the log of its branch. All else that worktrees share is read-only."""
     writable = [git / "objects"]
-    branch = _branch_of(worktree)
-    if branch is not None:
-        for path in (git / branch, git / "logs" / branch):
-            # A program of an earlier sandbox could write HEAD, and links into the folder of its branch.
-            if real(path.parent) == os.path.join(real(git), path.parent.relative_to(git)):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                writable.append(path.parent)
+    branch = branch_of(worktree)
+    logs = (git / "logs" / branch).parent if branch is not None else None
+    # A program of an earlier sandbox could write HEAD, and links into the folder of its branch.
+    if logs is not None and real(logs) == os.path.join(real(git), logs.relative_to(git)):
+        logs.mkdir(parents=True, exist_ok=True)
+        writable.append(logs)
     yield from _paths("--ro-bind", (git,))
     yield from _paths("--bind", tuple(writable))
 
@@ -309,14 +308,3 @@ def _paths(option: str, paths: tuple[Path, ...]) -> Iterator[_Mount]:
         target = real(path)
         if target != "/" and os.path.exists(target):
             yield _Mount(Path(target), (option, target, target))
-
-
-def _branch_of(worktree: Path) -> str | None:
-    """Return the ref of the branch that a worktree is on."""
-    try:
-        head = disk.read_bounded(worktree / "HEAD", _HEAD_LIMIT_BYTES).decode("utf-8", "surrogateescape").strip()
-    except DiskError:
-        return None
-    ref = head.removeprefix("ref: ")
-    is_branch = ref != head and ref.startswith("refs/heads/") and not {"", ".", ".."} & set(ref.split("/"))
-    return ref if is_branch else None

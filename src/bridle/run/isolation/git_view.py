@@ -1,8 +1,9 @@
 """The git folder that a sandboxed program sees: everything in it is read-only but what ordinary work with git writes.
 
 A read-only mount protects only what exists, and git also obeys files that a program could add: `commondir` makes it
-read another configuration. So the folder itself is private. In it objects, refs and logs are the real ones, other files
-are read-only, and only the files that git replaces (the index, HEAD, ORIG_HEAD, MERGE_HEAD, …) are copied back.
+read another configuration. So the folder itself is private. In it objects, refs and logs are the real ones (not those
+of runs, see `branch_view`), other files are read-only, and only the files that git replaces (the index, HEAD,
+ORIG_HEAD, MERGE_HEAD, …) are copied back. `shallow` is not: by it commits lose their parents, which git then deletes.
 """
 
 from __future__ import annotations
@@ -10,9 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
-import stat
-import time
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -21,6 +19,9 @@ from msgspec import Struct
 
 from bridle.errors import DiskError
 from bridle.ground import disk
+from bridle.run.isolation import replaced_files
+from bridle.run.isolation.branch_view import BranchView, copy_branch_back
+from bridle.run.isolation.replaced_files import Identity
 
 # What git writes below a folder of its own: the real folders.
 WRITABLE_FOLDERS = ("objects", "refs", "logs", "lfs")
@@ -28,7 +29,7 @@ WRITABLE_FOLDERS = ("objects", "refs", "logs", "lfs")
 OUR_REFS = "refs/bridle"
 # What git writes directly in its folder, by a lock file and a rename: copied, and copied back.
 REPLACED_FILES = (
-    *("index", "HEAD", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "TAG_EDITMSG", "NOTES_EDITMSG", "shallow"),
+    *("index", "HEAD", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "TAG_EDITMSG", "NOTES_EDITMSG"),
     *("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "MERGE_RR", "MERGE_AUTOSTASH", "SQUASH_MSG", "AUTO_MERGE"),
     *("CHERRY_PICK_HEAD", "REVERT_HEAD", "sequencer", "BISECT_LOG", "BISECT_START", "BISECT_NAMES", "BISECT_TERMS"),
     *("BISECT_EXPECTED_REV", "BISECT_ANCESTORS_OK", "BISECT_FIRST_PARENT", "BISECT_HEAD", "BISECT_RUN"),
@@ -44,20 +45,9 @@ _SPLIT_INDEX = "sharedindex.*"
 # Without one, `git pack-refs` would write it into the private folder and delete the refs that are in it.
 _PACKED_REFS = "packed-refs"
 _LOGS = "logs"
-# A million files have an index of 100 MB.
-_LIMIT_BYTES = 512 * 1024 * 1024
-# A rebase of a thousand commits has fewer.
-_FILES_LIMIT = 10_000
-# Git's own folders have no folders in them.
-_DEPTH_LIMIT = 8
 # A clone has one or two, and git follows five of them.
 _ALTERNATES_LIMIT = 20
 _ALTERNATES_LIMIT_BYTES = 64 * 1024
-# Another git has the lock of an index for some milliseconds.
-_LOCK_TRIES = 20
-_LOCK_PAUSE_SECONDS = 0.05
-
-Identity = tuple[int, int, int]
 
 
 class Copied(Struct, frozen=True):
@@ -75,9 +65,10 @@ class GitView(Struct, frozen=True):
     """The folder that is shown at its place."""
     is_linked: bool
     copied: dict[str, Copied]
+    branch: BranchView | None = None
 
 
-def make_view(folder: Path, private: Path, *, is_linked: bool) -> GitView:
+def make_view(folder: Path, private: Path, *, is_linked: bool, branch: BranchView | None = None) -> GitView:
     """Fill a new private folder with copies of the files that git replaces."""
     private.mkdir()
     with contextlib.suppress(OSError):  # then git has no reflogs
@@ -86,11 +77,11 @@ def make_view(folder: Path, private: Path, *, is_linked: bool) -> GitView:
     for name in os.listdir(folder):
         source, target = folder / name, private / name
         if _is_replaced(name, is_linked=is_linked):
-            original = _identity(source)
+            original = replaced_files.identify(source)
             with contextlib.suppress(FileNotFoundError):  # another git has just removed it
-                _copy(source, target)
-            copied[name] = Copied(original, _identity(target))
-    return GitView(folder, private, is_linked, copied)
+                replaced_files.copy(source, target)
+            copied[name] = Copied(original, replaced_files.identify(target))
+    return GitView(folder, private, is_linked, copied, branch)
 
 
 def mounts(view: GitView, empty: Path) -> Iterator[tuple[str, Path, Path]]:
@@ -108,6 +99,8 @@ def mounts(view: GitView, empty: Path) -> Iterator[tuple[str, Path, Path]]:
         yield "--ro-bind", ours, ours
     if _PACKED_REFS not in names and (view.folder / "refs" / "heads").is_dir():
         yield "--ro-bind", empty, view.folder / _PACKED_REFS
+    if view.branch is not None:
+        yield "--bind", view.branch.private, view.branch.folder
 
 
 def copy_back(view: GitView) -> None:
@@ -122,6 +115,11 @@ def copy_back(view: GitView) -> None:
                 _copy_back(view, name)
             except OSError as error:
                 failures.append((name, error))
+    if view.branch is not None:
+        try:
+            copy_branch_back(view.branch)
+        except OSError as error:
+            failures.append((f"the branch {view.branch.own}", error))
     if failures:
         names = ", ".join(name for name, _ in failures)
         raise DiskError(
@@ -134,29 +132,12 @@ def copy_back(view: GitView) -> None:
 def _copy_back(view: GitView, name: str) -> None:
     before = view.copied.get(name, Copied(None, None))
     source, target = view.private / name, view.folder / name
-    if (_identity(source) == before.copy and not source.is_dir()) or (name == _HEAD and not _is_head(source)):
+    is_same = replaced_files.identify(source) == before.copy and not source.is_dir()
+    if is_same or (name == _HEAD and not _is_head(source)):
         return
-    with _lock(target) as lock:
-        if lock is not None and _identity(target) == before.original:
-            _replace(source, target, lock)
-
-
-@contextlib.contextmanager
-def _lock(target: Path) -> Iterator[Path | None]:
-    """Take the lock by which git replaces a file; yield None if another program keeps it."""
-    lock = target.with_name(f"{target.name}.lock")
-    for _ in range(_LOCK_TRIES):
-        with contextlib.suppress(FileExistsError):
-            os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-            break
-        time.sleep(_LOCK_PAUSE_SECONDS)
-    else:
-        yield None
-        return
-    try:
-        yield lock
-    finally:
-        lock.unlink(missing_ok=True)
+    with replaced_files.lock(target) as lock:
+        if lock is not None and replaced_files.identify(target) == before.original:
+            replaced_files.replace(source, target, lock)
 
 
 def alternates(folder: Path) -> list[Path]:
@@ -188,52 +169,3 @@ def _is_head(path: Path) -> bool:
         return re.fullmatch(_HEAD_CONTENT, disk.read_bounded(path, _HEAD_LIMIT_BYTES)) is not None
     except DiskError:
         return False
-
-
-def _replace(source: Path, target: Path, lock: Path) -> None:
-    """Replace a file, or a folder, by a copy; a file is written into its lock, as git does."""
-    if not os.path.lexists(source):
-        _remove(target)
-        return
-    copy = target.with_name(f"{target.name}.bridle-{os.getpid()}") if source.is_dir() else lock
-    try:
-        if _copy(source, copy):
-            if copy.is_dir() or target.is_dir():
-                _remove(target)
-            os.replace(copy, target)
-    finally:
-        if os.path.lexists(copy):
-            _remove(copy)
-
-
-def _copy(source: Path, target: Path, depth: int = 0) -> bool:
-    """Copy a regular file, or a folder of them, with its times: git compares those of its index with the files'."""
-    state = os.lstat(source)
-    if stat.S_ISDIR(state.st_mode):
-        if depth > _DEPTH_LIMIT:
-            return False
-        target.mkdir()
-        for name in sorted(os.listdir(source))[:_FILES_LIMIT]:
-            _copy(source / name, target / name, depth + 1)
-    elif stat.S_ISREG(state.st_mode) and state.st_size <= _LIMIT_BYTES:
-        shutil.copyfile(source, target, follow_symlinks=False)
-        target.chmod(stat.S_IMODE(state.st_mode))
-        os.utime(target, ns=(state.st_atime_ns, state.st_mtime_ns))
-    else:
-        return False  # a link, a pipe or a device: git writes none
-    return True
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def _identity(path: Path) -> Identity | None:
-    try:
-        state = os.lstat(path)
-    except OSError:
-        return None
-    return state.st_ino, state.st_size, state.st_mtime_ns

@@ -43,11 +43,11 @@ _WATCHED_REFS = (HEADS, "refs/tags/", "refs/stash", "refs/replace/")
 _OUR_BRANCHES = "refs/heads/bridle/"
 # What git obeys in its folder, besides hooks: gitrepository-layout(5).
 _FILES = (
-    *("config", "config.worktree", "commondir", "info/exclude", "info/attributes", "info/grafts"),
+    *("config", "config.worktree", "commondir", "shallow", "info/exclude", "info/attributes", "info/grafts"),
     *("info/sparse-checkout", "objects/info/alternates", "objects/info/http-alternates"),
 )
 _WORK_OF_WORKTREE = ("/HEAD", "/index")
-_FILES_OF_WORKTREE = ("/commondir", "/gitdir", "/config.worktree", *_WORK_OF_WORKTREE)
+_FILES_OF_WORKTREE = ("/commondir", "/gitdir", "/config.worktree", "/info/sparse-checkout", *_WORK_OF_WORKTREE)
 _FOLDERS = ("hooks", "remotes", "branches")
 # Folders that a user may have linked.
 _LINKED = (*_FOLDERS, "info", "objects")

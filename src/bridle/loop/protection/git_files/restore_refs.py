@@ -39,7 +39,7 @@ async def _write(git: Git, before: GitMetadata, names: Sequence[str]) -> set[str
     if not names:
         return set()
     lines = "".join(f"update {name}\0{before.refs[name]}\0\0" for name in names)
-    words = ("update-ref", "-m", reflogs.RESTORED)
+    words = ("update-ref", "--no-deref", "-m", reflogs.RESTORED)
     stdin = lines.encode("utf-8", "surrogateescape")
     code, _ = await git.run(*words, "--stdin", "-z", stdin=stdin, accepts=(0, 1, 128))
     if code == 0:
