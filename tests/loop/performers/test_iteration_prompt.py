@@ -95,7 +95,7 @@ def test_above_the_limit_the_body_is_cut_and_never_what_decides() -> None:
 def test_a_long_question_leaves_room_for_its_answer() -> None:
     content = PromptContent(question="q" * 9000 + "?", answer="BLUE", answered=())
     prompt = build(sections(TASK, PLAN, content, Settings(prompt_hint=400), ()))
-    assert f"Asked was: {'q' * 199}?\n\nThe answer:\n\nBLUE\n" in prompt.text
+    assert f"The question was: {'q' * 199}?\n\nThe answer:\n\nBLUE\n" in prompt.text
     resumed = build(sections(TASK, PLAN, PromptContent(answer="BLUE"), Settings(), ()))
     assert "## The user's answer to your question\n\nBLUE\n" in resumed.text
 

@@ -45,7 +45,7 @@ def test_an_answer_is_in_the_prompts_of_all_later_iterations(tmp_path: Path, opt
     assert json.loads(done.stdout)["tasks"][0]["iterations"] == 3
     prompts = [call["prompt"] for call in here.calls() if call["task"] == "One"]
     assert ["blue-answer" in prompt for prompt in prompts] == [False, True, True]
-    assert "Asked was: Which colour?\n\nThe answer: blue-answer" in prompts[2]
+    assert "The question was: Which colour?\n\nThe answer: blue-answer" in prompts[2]
     assert not any("blue-answer" in call["prompt"] for call in here.calls() if call["task"] == "Two")
     for command in ("replay", "audit"):
         assert here.bridle(command).returncode == 0

@@ -110,7 +110,7 @@ def test_a_session_that_was_begun_instead_of_the_resumed_one_and_failed_is_not_r
     assert done.returncode == 0, done.stderr
     resumed = [[word for word in call["argv"] if word.startswith("--resume")] for call in here.calls()]
     assert resumed == [[], ["--resume=10f6d3c2-0000-4000-8000-000000000001"], []]
-    assert "Asked was: Which?" in here.calls()[-1]["prompt"], "no session knows the question"
+    assert "The question was: Which?" in here.calls()[-1]["prompt"], "no session knows the question"
 
 
 def test_an_answer_can_go_on_at_once(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def _earlier_answers(content: PromptContent, limit: int) -> str:
 
 def _asked(question: str, limit: int) -> str:
     """Return a question before its answer; a long one leaves room for the answer."""
-    return f"Asked was: {question[-limit // 2 :]}\n\nThe answer:"
+    return f"The question was: {question[-limit // 2 :]}\n\nThe answer:"
 
 
 def build(parts: list[Section]) -> Prompt:
