@@ -1,4 +1,4 @@
-"""Which git commands show the content of files, and of which files, as far as all their words are understood.
+"""Which git commands show the content of files, and of which files, as far as all arguments are understood.
 
 A subcommand or option that is not listed counts as showing every file of every commit.
 """

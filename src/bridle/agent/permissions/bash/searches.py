@@ -1,4 +1,4 @@
-"""Which files a search reads below a folder, as far as all its words are understood.
+"""Which files a search reads below a folder, as far as all arguments are understood.
 
 Only a few plain forms leave files out. Everything else counts as reading every file.
 """
