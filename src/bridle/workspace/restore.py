@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from bridle.errors import GitError
-from bridle.workspace import exact_bytes, index_file, private_indexes, snapshot
+from bridle.workspace import exact_bytes, index_file, nested_git, private_indexes, snapshot
 from bridle.workspace.add_files import NO_SHORTCUTS, add_all, read_marks, set_marks
 from bridle.workspace.git import Git
 from bridle.workspace.own_output import untracked_output
@@ -113,8 +113,7 @@ async def _restore_files(git: Git, own: Mapping[str, str], tree: str, leave: Col
     fields = await git.names(*NO_SHORTCUTS, *words, variables=own)
     for facts, name in zip(fields[::2], fields[1::2], strict=True):
         if facts.startswith(f":{_REPOSITORY} {_REPOSITORY} "):
-            nested = Git(git.folder / name, git.environment)
-            await nested.run("checkout", "--quiet", "--detach", facts.split()[2], accepts=(0, 1, 128))
+            await nested_git.check_out(git, name, facts.split()[2])
 
 
 async def _keep_hidden(git: Git, own: Mapping[str, str], keep: Snapshot, is_kept: Callable[[str], bool]) -> None:

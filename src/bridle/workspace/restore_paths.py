@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from bridle.workspace import exact_bytes, files_index, private_indexes
+from bridle.workspace import exact_bytes, files_index, nested_git, private_indexes
 from bridle.workspace.add_files import NO_SHORTCUTS
 from bridle.workspace.git import Git
 
@@ -35,10 +35,7 @@ async def restore_paths(git: Git, tree: str, paths: Collection[str], *, as_commi
     files = {name: facts for name, facts in entries.items() if name not in blocked}
     repositories = [name for name in files if files[name].startswith(_REPOSITORY)]
     for name in repositories:
-        commit = files.pop(name).split()[2]
-        if os.path.lexists(git.folder / name / ".git"):
-            nested = Git(git.folder / name, git.environment)
-            await nested.run("checkout", "--quiet", "--detach", commit, accepts=(0, 1, 128))
+        await nested_git.check_out(git, name, files.pop(name).split()[2])
     differing = await _write(git, files, as_committed=as_committed) if files else []
     files_index.drop(git)
     remaining = [name for name in paths if name not in entries and is_file(git.folder, name)]

@@ -22,6 +22,7 @@ from bridle.loop.protection.git_files.submodules import dirty_submodules
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import files_index, private_indexes
 from bridle.workspace.git import Git
+from bridle.workspace.nested_git import nested_git
 from bridle.workspace.snapshot import changes
 
 CONVERTED = "git stores other bytes"
@@ -137,7 +138,9 @@ def _difference(mine: Path, other: Path) -> str:
 async def _in_submodule(context: RunContext, submodule: str, since: float, scratch: Path) -> list[UnlikeCheckout]:
     """Return the files of a submodule that were written during the run, and that its commit does not contain."""
     folder = context.folder / submodule
-    git = Git(folder, context.environment)
+    git = nested_git(context.git, submodule)
+    if git is None:
+        return []
     try:
         lines = await git.names("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all")
         names = [line[3:] for line in lines if not os.path.isdir(folder / line[3:])]  # else a repository in it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from msgspec import Struct
@@ -50,6 +50,8 @@ class FilesBefore(Struct, frozen=True):
     """The repositories below it."""
     startup: tuple[str, ...]
     """Files that programs of the user run later; see `startup_files`."""
+    closed: Mapping[str, int] = {}
+    """Folders that cannot be listed, with their modes; see `walk_files`."""
 
 
 class BeforeAgent(Struct, frozen=True):
@@ -68,7 +70,7 @@ def files_before(context: RunContext, baseline: Baseline) -> FilesBefore:
     """Find nested repositories, and the files that programs of the user run later, without starting git."""
     walked = walk(context.folder)
     nested = nested_repositories.read(context.folder, baseline.metadata.folder, walked.repositories)
-    return FilesBefore(nested, walked.startup)
+    return FilesBefore(nested, walked.startup, walked.closed)
 
 
 async def restore(context: RunContext, before: Snapshot, baseline: Baseline, state_before: BeforeAgent) -> LeftByAgent:
@@ -170,7 +172,9 @@ async def restore_control_files(
     reports = git_metadata.restore_files(baseline.metadata, now) if is_last else []
     if now.folder is None:
         return reports, ()
-    walked = walk(context.folder)
+    walked = walk(context.folder, before=before.closed)
+    what = "this folder could be entered and not listed, which hides files from git, and was made listable"
+    reports += git_metadata.shorten([FileReport(name, what) for name in walked.opened], ".")
     reports += await nested_repositories.restore(context.git, now.folder, before.nested, walked.repositories)
     reports += await nested_repositories.make_linked_harmless(context.git, baseline.metadata, now)
     return reports, walked.startup

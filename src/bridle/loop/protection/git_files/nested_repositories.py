@@ -17,8 +17,9 @@ from msgspec import Struct
 from bridle.ground import files_below
 from bridle.ground.git_folder import common_folder, git_folder
 from bridle.loop.effect_results import FileReport
-from bridle.loop.protection.git_files import git_metadata
+from bridle.loop.protection.git_files import git_metadata, git_pointers
 from bridle.loop.protection.git_files.git_metadata import File, GitMetadata
+from bridle.loop.protection.git_files.git_pointers import Pointer
 from bridle.loop.protection.recorded.walk_files import walk
 from bridle.workspace import git_links
 from bridle.workspace.git import Git
@@ -32,17 +33,19 @@ class Repositories(Struct, frozen=True):
     """By git folder: the files in it that git obeys."""
     links: Mapping[Path, Links] = {}
     """By git folder: the symbolic links in it."""
-    pointers: Mapping[Path, File] = {}
-    """By folder: its `.git`, where that is a file or a link that leads out of the working copy, or nowhere."""
+    pointers: Mapping[Path, Pointer] = {}
+    """By folder: its `.git`, where that is a file or a link."""
 
 
 _CONFIG = "config"
 _COMMON = "commondir"
 _DANGEROUS = (_COMMON, "config.worktree", "hooks/")
-# Settings that run no program, and lead to no other file with settings.
+_WORKTREE = "core.worktree"
+_BARE = "core.bare"
+# Settings that run no program, and lead git to no other files.
 _HARMLESS = re.compile(
-    r"core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol"
-    r"|safecrlf|longpaths|worktree|sparsecheckout|sparsecheckoutcone)"
+    r"core\.(?:repositoryformatversion|filemode|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol"
+    r"|safecrlf|longpaths|sparsecheckout|sparsecheckoutcone)"
     r"|remote\..+\.(?:url|pushurl|fetch|push|tagopt|promisor|partialclonefilter|mirror|prune)"
     r"|branch\..+\.(?:remote|merge|rebase|pushremote|description)"
     r"|submodule\..+\.(?:url|active|branch|path)|submodule\.active|extensions\.(?:objectformat|partialclone)"
@@ -51,8 +54,9 @@ _HARMLESS = re.compile(
 )
 # The configuration that `git init` and `git clone` write: it need not be parsed.
 _AS_MADE = re.compile(
-    rb"(?:\[core\]\n|\[(?:remote|branch) \"[^\"\\\n]+\"\]\n|\t(?:repositoryformatversion|filemode|bare|logallrefupdates"
-    rb"|ignorecase|precomposeunicode|symlinks|fetch|remote|merge) = [^\\\"\n;#]+\n|\turl = (?!ext::)[^\\\"\n;#]+\n)*"
+    rb"(?:\[core\]\n|\[(?:remote|branch) \"[^\"\\\n]+\"\]\n|\t(?:repositoryformatversion|filemode|logallrefupdates"
+    rb"|ignorecase|precomposeunicode|symlinks|fetch|remote|merge) = [^\\\"\n;#]+\n"
+    rb"|\tbare = false\n|\turl = (?!ext::)[^\\\"\n;#]+\n)*"
 )
 # An agent could make any number of others; each of them takes a start of git.
 _PARSED = 100
@@ -67,36 +71,38 @@ def read(top: Path, common: Path | None, folders: Iterable[Path] | None = None) 
     `folders`: those with a `.git` entry, if they are known.
     """
     places, pointers = _find(top, common, folders)
+    places += _nested(pointers.values())
     files = {place: git_metadata.read_control_files(place) for place in places}
     return Repositories(files, {place: git_links.read(place) for place in places}, pointers)
 
 
-def _find(top: Path, common: Path | None, folders: Iterable[Path] | None) -> tuple[list[Path], dict[Path, File]]:
-    """Return the git folders below a working copy, and what leads to one elsewhere."""
-    places: dict[Path, None] = {}
-    pointers: dict[Path, File] = {}
-    linked = [] if common is None else [common / "modules", common / "worktrees"]
+def _find(top: Path, common: Path | None, folders: Iterable[Path] | None) -> tuple[list[Path], dict[Path, Pointer]]:
+    """Return the git folders in folders of a working copy, and the files and links that lead to one."""
+    places: list[Path] = []
+    pointers: dict[Path, Pointer] = {}
+    real = os.path.realpath(top)
     for folder in walk(top).repositories if folders is None else folders:
-        place = git_folder(folder)
-        real = None if place is None or "\0" in place else Path(os.path.realpath(place))
-        is_here = real is not None and (
-            real.is_relative_to(os.path.realpath(top)) or (common is not None and common in real.parents)
-        )
-        if real is None or not is_here:
-            entry = git_metadata.read_file(folder, ".git")
-            pointers |= {folder: entry} if entry is not None and not stat.S_ISDIR(entry[0]) else {}
-        elif real.is_dir() and not any(real.is_relative_to(place) for place in linked):
-            places[real] = None
-    return [*places], pointers
+        pointer = git_pointers.read(folder, real, common)
+        if pointer is not None:
+            pointers[folder] = pointer
+        elif os.path.isdir(folder / ".git"):
+            places.append(Path(os.path.realpath(folder / ".git")))
+    return places, pointers
+
+
+def _nested(pointers: Iterable[Pointer]) -> list[Path]:
+    found = (pointer.leads_to for pointer in pointers if pointer.kind == git_pointers.NESTED)
+    return [Path(place) for place in found if place is not None]
 
 
 async def restore(
     git: Git, common: Path | None, before: Repositories, folders: Iterable[Path] | None = None
 ) -> list[FileReport]:
     """Restore what git obeys in repositories of the user, and remove what runs programs from new ones."""
-    places, pointers = _find(git.folder, common, folders)
+    found, pointers = _find(git.folder, common, folders)
     top = os.path.realpath(git.folder)
-    reports = _restore_pointers(git.folder, before.pointers, pointers)
+    reports, kept = git_pointers.restore(git.folder, common, before.pointers, pointers, before.files)
+    places = dict.fromkeys([*found, *_nested(kept), *_not_found(before.files, found)])
     new = 0
     for place in places:
         shown = os.path.relpath(place, top)
@@ -114,17 +120,10 @@ async def restore(
     return reports
 
 
-def _restore_pointers(top: Path, before: Mapping[Path, File], now: Mapping[Path, File]) -> list[FileReport]:
-    """Remove new files `.git` that lead to a repository elsewhere, whose settings an agent may have written."""
-    reports: list[FileReport] = []
-    for folder in sorted(now):
-        was = before.get(folder)
-        if was != now[folder]:
-            git_metadata.write_file(folder, ".git", was)
-            done = "removed" if was is None else "restored"
-            what = f"it led git to a repository that is not in the working copy, and was {done}"
-            reports.append(FileReport(os.path.relpath(folder / ".git", top), what))
-    return reports
+def _not_found(before: Iterable[Path], found: Sequence[Path]) -> list[Path]:
+    """Return the git folders that are still there, although nothing that was found leads to them."""
+    gone = {*before}.difference(found)
+    return sorted(place for place in gone if os.path.realpath(place) == str(place) and place.is_dir())
 
 
 async def make_linked_harmless(git: Git, before: GitMetadata, now: GitMetadata) -> list[FileReport]:
@@ -171,19 +170,30 @@ async def _filter_settings(git: Git, config: Path, shown: str, *, is_parsed: boo
         code, text = await git.run(*words, accepts=tuple(range(256)))
         listed = [entry.partition("\n") for entry in text.split("\0") if entry]
         settings = [(name, value) for name, _, value in listed] if code == 0 else None
-    kept = [(name, value) for name, value in settings or () if _is_harmless(name, value)]
+    kept = [(name, value) for name, value in settings or () if _is_harmless(name, value, config.parent, git.folder)]
     if settings is not None and len(kept) == len(settings):
         return []
     files_below.replace(config.parent, config.name, "".join(_lines(kept)).encode("utf-8", "surrogateescape"))
-    removed = dict.fromkeys(name for name, value in settings or () if not _is_harmless(name, value))
+    removed = dict.fromkeys(name for name, value in settings or () if (name, value) not in kept)
     names = ", ".join([*removed][:_SHOWN_SETTINGS]) or "all of them"
     more = f" and {len(removed) - _SHOWN_SETTINGS} more" if len(removed) > _SHOWN_SETTINGS else ""
-    what = "these settings of a new nested repository were removed, because git may run programs by them"
+    why = "because git may run programs or write elsewhere by them"
+    what = f"these settings of a new nested repository were removed, {why}"
     return [FileReport(shown, f"{what}: {names}{more}")]
 
 
-def _is_harmless(name: str, value: str) -> bool:
+def _is_harmless(name: str, value: str, place: Path, top: Path) -> bool:
+    if name == _BARE:
+        return value == "false"
+    if name == _WORKTREE:
+        return "\0" not in value and _leads_back(os.path.realpath(place / value), place, os.path.realpath(top))
     return _HARMLESS.fullmatch(name) is not None and not value.startswith("ext::")
+
+
+def _leads_back(folder: str, place: Path, top: str) -> bool:
+    """Return whether a folder of the working copy has a `.git` that leads to this git folder, as in a submodule."""
+    own = git_folder(folder) if Path(folder).is_relative_to(top) else None
+    return own is not None and "\0" not in own and os.path.realpath(own) == str(place)
 
 
 def _lines(settings: Sequence[tuple[str, str]]) -> Iterator[str]:

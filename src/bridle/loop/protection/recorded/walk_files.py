@@ -6,6 +6,9 @@ Folders that have not changed since the last walk are not listed again, see `kno
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -24,6 +27,10 @@ class Walked(Struct, frozen=True):
     """The folders that have a `.git` entry, without the top."""
     startup: tuple[str, ...]
     """The files of `startup_table`, relative to the top."""
+    closed: Mapping[str, int] = {}
+    """The folders that can be entered and not listed, with their modes, which they have again."""
+    opened: tuple[str, ...] = ()
+    """Those, relative to the top, that were made listable for good."""
 
 
 class Folder(Struct, frozen=True):
@@ -55,18 +62,23 @@ def list_folder(top: Path, folder: str) -> Folder:
     return _known.setdefault(str(top), KnownFolders(_read)).content(folder)
 
 
-def walk(top: Path) -> Walked:
-    """Look at every folder once. What cannot be read is left out: git cannot enter it either."""
+def walk(top: Path, *, before: Mapping[str, int] | None = None) -> Walked:
+    """Look at every folder once. What cannot be read is left out: git cannot enter it either.
+
+    A folder that can be entered and not listed would hide a repository, which git finds by its index. It is made
+    listable: for good if it was not so `before`, else as long as the walk takes.
+    """
     start = str(top)
     known = _known.setdefault(start, KnownFolders(_read))
     skipped = {f"{start}/{name}" for name in _OWN_FOLDERS}
     repositories: list[Path] = []
     candidates: list[tuple[str, str]] = []
+    closed: dict[str, int] = {}
     pending = [(start, True)]
     while pending:
         folder, is_searched = pending.pop()
         try:
-            found = known.content(folder)
+            found = _content(known, folder, closed)
         except OSError:
             continue
         if found.is_repository and folder != start:
@@ -79,7 +91,25 @@ def walk(top: Path) -> Walked:
                 pending.append((path, is_searched and name not in NOT_SEARCHED))
     known.end()
     files = [file for folder, name in sorted(candidates) for file in existing(start, folder[len(start) + 1 :], name)]
-    return Walked(tuple(repositories), tuple(dict.fromkeys(files)))
+    opened = [] if before is None else [folder for folder, mode in closed.items() if before.get(folder) != mode]
+    for folder in reversed([folder for folder in closed if folder not in opened]):
+        with suppress(OSError):
+            os.chmod(folder, closed[folder])
+    shown = tuple(os.path.relpath(folder, start) for folder in opened)
+    return Walked(tuple(repositories), tuple(dict.fromkeys(files)), closed, shown)
+
+
+def _content(known: KnownFolders[Folder], folder: str, closed: dict[str, int]) -> Folder:
+    """Return the entries of a folder; one that cannot be listed is made listable, and its mode noted."""
+    try:
+        return known.content(folder)
+    except PermissionError:
+        facts = os.lstat(folder)
+        if not stat.S_ISDIR(facts.st_mode):
+            raise
+        os.chmod(folder, stat.S_IMODE(facts.st_mode) | stat.S_IRWXU)
+        closed[folder] = stat.S_IMODE(facts.st_mode)
+        return known.content(folder)
 
 
 def _read(folder: str) -> Folder:
