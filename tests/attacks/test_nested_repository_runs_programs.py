@@ -254,15 +254,15 @@ BLIND = "-dac_override,-dac_read_search"
 
 
 @pytest.mark.skipif(os.geteuid() == 0 and shutil.which("setpriv") is None, reason="root lists everything")
-@pytest.mark.parametrize("is_users", [True, False])
-def test_a_folder_that_cannot_be_listed_hides_none(tmp_path: Path, *, is_users: bool) -> None:
+@pytest.mark.parametrize(("mode", "is_users"), [(0o311, True), (0o311, False), (0o611, False), (0, False)])
+def test_a_folder_that_cannot_be_listed_hides_none(tmp_path: Path, mode: int, *, is_users: bool) -> None:
     """Attack: an agent lets a nested repository in a folder that can be entered and not listed (`chmod 0311`).
 
-    Git enters it by its index. The folder is made listable before git starts; one that the user has so is listed, and
-    has its mode again.
+    Git enters it by its index. The folder is opened before git starts; one that the user has so is listed, and has its
+    mode again.
 
     With the sandbox: the same; the working copy is writable.
-    Without: the folder is listable, and what runs programs in it is removed or restored.
+    Without: the folder is opened, and what runs programs in it is removed or restored.
     Reported: in the receipt, by name.
     """
     work, note = make_target(tmp_path).work, tmp_path / "note"
@@ -272,14 +272,14 @@ def test_a_folder_that_cannot_be_listed_hides_none(tmp_path: Path, *, is_users: 
     script = tmp_path / "script.py"
     script.write_text(UNLISTABLE)
     lead = ["setpriv", f"--bounding-set={BLIND}", f"--inh-caps={BLIND}"] if os.geteuid() == 0 else []
-    command = [*lead, sys.executable, str(script), str(work), str(note), str(int(is_users))]
+    command = [*lead, sys.executable, str(script), str(work), str(note), str(int(is_users)), str(mode)]
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr
     reports = set(done.stdout.split())
     assert {"lib/known/.git/config", "lib/new/.git/config"} <= reports
     assert ("lib" in reports) != is_users
-    assert stat.S_IMODE((work / "lib").stat().st_mode) == (0o311 if is_users else 0o711)
+    assert stat.S_IMODE((work / "lib").stat().st_mode) == (mode if is_users else mode | 0o700)
     assert not note.exists()
 
 
@@ -292,16 +292,17 @@ from bridle.loop.protection.git_files import git_metadata
 from bridle.workspace.git import Git
 from tests.attacks.test_nested_repository_runs_programs import git, make_hostile, make_nested
 
-work, note, is_users = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3] == "1"
+work, note, is_users, mode = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3] == "1", int(sys.argv[4])
 context = SimpleNamespace(folder=work, progress_folder=work, git=Git(work))
 with git_metadata.agent_at_work(work) as baseline:
     if is_users:
-        (work / "lib").chmod(0o311)
+        (work / "lib").chmod(mode)
     before = after_agent.files_before(context, baseline)
     make_nested(work / "lib/new")
     for name in ("known", "new"):
         make_hostile(work / "lib" / name, note)
-    (work / "lib").chmod(0o311)
+        (work / "lib" / name / ".git").chmod(0o600)
+    (work / "lib").chmod(mode)
     now = git_metadata.read_metadata(work)
     reports, _ = asyncio.run(after_agent.restore_control_files(context, baseline, now, before))
     print(*(report.path for report in reports), sep="\\n")

@@ -51,7 +51,7 @@ class FilesBefore(Struct, frozen=True):
     startup: tuple[str, ...]
     """Files that programs of the user run later; see `startup_files`."""
     closed: Mapping[str, int] = {}
-    """Folders that cannot be listed, with their modes; see `walk_files`."""
+    """Folders that cannot be listed or entered, with their modes; see `walk_files`."""
 
 
 class BeforeAgent(Struct, frozen=True):
@@ -173,7 +173,7 @@ async def restore_control_files(
     if now.folder is None:
         return reports, ()
     walked = walk(context.folder, before=before.closed)
-    what = "this folder could be entered and not listed, which hides files from git, and was made listable"
+    what = "this folder could not be listed or entered, which hides files from git, and was opened"
     reports += git_metadata.shorten([FileReport(name, what) for name in walked.opened], ".")
     reports += await nested_repositories.restore(context.git, now.folder, before.nested, walked.repositories)
     reports += await nested_repositories.make_linked_harmless(context.git, baseline.metadata, now)

@@ -38,33 +38,44 @@ class Pointer(Struct, frozen=True):
     kind: str
 
 
-def read(folder: Path, top: str, common: Path | None) -> Pointer | None:
+Modules = dict[Path, frozenset[Path]]
+"""By git folder: the folders of the submodules in it, as far as they were asked for."""
+
+
+def read(folder: Path, top: str, common: Path | None, modules: Modules) -> Pointer | None:
     """Return the file or link `.git` of a folder; None if that is a folder, or missing.
 
-    `top` and `common` have no links in them.
+    `top` and `common` have no links in them. `modules` is filled.
     """
     entry = git_metadata.read_file(folder, _GIT)
     if entry is None or stat.S_ISDIR(entry[0]):
         return None
     place = git_folder(folder)
     real = None if place is None or "\0" in place else os.path.realpath(place)
-    return Pointer(entry, real, ELSEWHERE if real is None else _kind(folder, Path(real), Path(top), common))
+    kind = ELSEWHERE if real is None else _kind(folder, Path(real), Path(top), common, modules)
+    return Pointer(entry, real, kind)
 
 
-def _kind(folder: Path, place: Path, top: Path, common: Path | None) -> str:
+def _kind(folder: Path, place: Path, top: Path, common: Path | None, modules: Modules) -> str:
     if not _is_git_folder(place) or place == common:
         return ELSEWHERE
     if common is None or common not in place.parents:
         is_own = any(place.is_relative_to(top / name) for name in _OWN_FOLDERS)
         return NESTED if place.is_relative_to(top) and not is_own else ELSEWHERE
     first, *rest = place.relative_to(common).parts
-    if first == "modules" and place in submodule_folders(common):
+    if first == "modules" and place in _submodules(common, modules):
         return LINKED
     if first == "worktrees" and len(rest) == 1 and _is_worktree(folder, place, common):
         return LINKED
-    if first == "worktrees" and "modules" in rest[1:2] and place in submodule_folders(common / first / rest[0]):
+    if first == "worktrees" and "modules" in rest[1:2] and place in _submodules(common / first / rest[0], modules):
         return NESTED
     return ELSEWHERE
+
+
+def _submodules(place: Path, modules: Modules) -> frozenset[Path]:
+    if place not in modules:
+        modules[place] = frozenset(submodule_folders(place))
+    return modules[place]
 
 
 def _is_git_folder(place: Path) -> bool:
@@ -101,7 +112,7 @@ def restore(
             kept.append(pointer)
             continue
         git_metadata.write_file(folder, _GIT, was.entry if was is not None else None)
-        if was is not None and not _is_same(read(folder, os.path.realpath(top), common), was):
+        if was is not None and not _is_same(read(folder, os.path.realpath(top), common, {}), was):
             # A folder on the way was replaced by a link.
             git_metadata.write_file(folder, _GIT, None)
             was = None

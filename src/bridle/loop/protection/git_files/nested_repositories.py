@@ -10,6 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -19,7 +20,7 @@ from bridle.ground.git_folder import common_folder, git_folder
 from bridle.loop.effect_results import FileReport
 from bridle.loop.protection.git_files import git_metadata, git_pointers
 from bridle.loop.protection.git_files.git_metadata import File, GitMetadata
-from bridle.loop.protection.git_files.git_pointers import Pointer
+from bridle.loop.protection.git_files.git_pointers import Modules, Pointer
 from bridle.loop.protection.recorded.walk_files import walk
 from bridle.workspace import git_links
 from bridle.workspace.git import Git
@@ -80,9 +81,10 @@ def _find(top: Path, common: Path | None, folders: Iterable[Path] | None) -> tup
     """Return the git folders in folders of a working copy, and the files and links that lead to one."""
     places: list[Path] = []
     pointers: dict[Path, Pointer] = {}
+    modules: Modules = {}
     real = os.path.realpath(top)
     for folder in walk(top).repositories if folders is None else folders:
-        pointer = git_pointers.read(folder, real, common)
+        pointer = git_pointers.read(folder, real, common, modules)
         if pointer is not None:
             pointers[folder] = pointer
         elif os.path.isdir(folder / ".git"):
@@ -106,6 +108,7 @@ async def restore(
     new = 0
     for place in places:
         shown = os.path.relpath(place, top)
+        _open(place)
         reports += git_metadata.report_links(git_links.restore(place, before.links.get(place, {})), shown)
         files = git_metadata.read_control_files(place)
         known = before.files.get(place)
@@ -120,10 +123,18 @@ async def restore(
     return reports
 
 
+def _open(place: Path) -> None:
+    """Make a git folder accessible that an agent has closed: what it obeys could not be restored."""
+    with suppress(OSError):
+        mode = os.lstat(place).st_mode
+        if mode & stat.S_IRWXU != stat.S_IRWXU:
+            os.chmod(place, stat.S_IMODE(mode) | stat.S_IRWXU)
+
+
 def _not_found(before: Iterable[Path], found: Sequence[Path]) -> list[Path]:
     """Return the git folders that are still there, although nothing that was found leads to them."""
     gone = {*before}.difference(found)
-    return sorted(place for place in gone if os.path.realpath(place) == str(place) and place.is_dir())
+    return sorted(place for place in gone if os.path.realpath(place) == str(place) and os.path.isdir(place))
 
 
 async def make_linked_harmless(git: Git, before: GitMetadata, now: GitMetadata) -> list[FileReport]:

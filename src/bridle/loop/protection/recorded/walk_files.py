@@ -28,9 +28,9 @@ class Walked(Struct, frozen=True):
     startup: tuple[str, ...]
     """The files of `startup_table`, relative to the top."""
     closed: Mapping[str, int] = {}
-    """The folders that can be entered and not listed, with their modes, which they have again."""
+    """The folders that cannot be listed or entered, with their modes, which they have again."""
     opened: tuple[str, ...] = ()
-    """Those, relative to the top, that were made listable for good."""
+    """Those, relative to the top, that were opened for good."""
 
 
 class Folder(Struct, frozen=True):
@@ -65,8 +65,8 @@ def list_folder(top: Path, folder: str) -> Folder:
 def walk(top: Path, *, before: Mapping[str, int] | None = None) -> Walked:
     """Look at every folder once. What cannot be read is left out: git cannot enter it either.
 
-    A folder that can be entered and not listed would hide a repository, which git finds by its index. It is made
-    listable: for good if it was not so `before`, else as long as the walk takes.
+    A folder that can be entered and not listed would hide a repository, which git finds by its index; one that cannot
+    be entered now can be later. It is opened: for good if it was not so `before`, else as long as the walk takes.
     """
     start = str(top)
     known = _known.setdefault(start, KnownFolders(_read))
@@ -78,7 +78,7 @@ def walk(top: Path, *, before: Mapping[str, int] | None = None) -> Walked:
     while pending:
         folder, is_searched = pending.pop()
         try:
-            found = _content(known, folder, closed)
+            found = _content(known, start, folder, closed)
         except OSError:
             continue
         if found.is_repository and folder != start:
@@ -99,17 +99,24 @@ def walk(top: Path, *, before: Mapping[str, int] | None = None) -> Walked:
     return Walked(tuple(repositories), tuple(dict.fromkeys(files)), closed, shown)
 
 
-def _content(known: KnownFolders[Folder], folder: str, closed: dict[str, int]) -> Folder:
-    """Return the entries of a folder; one that cannot be listed is made listable, and its mode noted."""
+def _content(known: KnownFolders[Folder], top: str, folder: str, closed: dict[str, int]) -> Folder:
+    """Return the entries of a folder; one that cannot be listed or entered is opened, and its mode noted."""
     try:
-        return known.content(folder)
+        found = known.content(folder)
+        if not found.is_repository or os.access(folder, os.X_OK):
+            return found
     except PermissionError:
-        facts = os.lstat(folder)
-        if not stat.S_ISDIR(facts.st_mode):
-            raise
+        if folder != top:
+            _open(os.path.dirname(folder), closed)
+    _open(folder, closed)
+    return known.content(folder)
+
+
+def _open(folder: str, closed: dict[str, int]) -> None:
+    facts = os.lstat(folder)
+    if stat.S_ISDIR(facts.st_mode) and facts.st_mode & stat.S_IRWXU != stat.S_IRWXU:
         os.chmod(folder, stat.S_IMODE(facts.st_mode) | stat.S_IRWXU)
         closed[folder] = stat.S_IMODE(facts.st_mode)
-        return known.content(folder)
 
 
 def _read(folder: str) -> Folder:
