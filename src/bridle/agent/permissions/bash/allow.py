@@ -6,11 +6,10 @@ import os
 from collections.abc import Sequence
 from typing import Final
 
-from bridle.agent.permissions.bash.assignments import DECLARERS, is_harmless, is_own
 from bridle.agent.permissions.bash.changed_files import files_changed, written_by_options
 from bridle.agent.permissions.bash.git_commands import git_command, git_folders, is_bare_repository, runs_more
 from bridle.agent.permissions.bash.parse import read_script
-from bridle.agent.permissions.bash.parsed_command import Command, FilesUsed, Script
+from bridle.agent.permissions.bash.parsed_command import DECLARERS, Command, FilesUsed, Script, is_harmless, is_own
 from bridle.agent.permissions.bash.read_only import files_read
 from bridle.agent.permissions.bash.reasons import Problem, ask, suggest
 from bridle.agent.permissions.bash.rule_patterns import Pattern, compile_rule, matches

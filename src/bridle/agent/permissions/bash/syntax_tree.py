@@ -12,7 +12,6 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from bridle.agent.permissions.bash.assignments import is_own
 from bridle.agent.permissions.bash.grammar import (
     ARITHMETIC,
     COMPOUND,
@@ -34,7 +33,7 @@ from bridle.agent.permissions.bash.grammar import (
     words_of_test,
 )
 from bridle.agent.permissions.bash.heredoc import check_heredoc, text_block
-from bridle.agent.permissions.bash.parsed_command import Command, Redirect, Script
+from bridle.agent.permissions.bash.parsed_command import Command, Redirect, Script, is_own
 from bridle.agent.permissions.bash.words import PARSE_ERROR, UNREADABLE, Word, plain, read_word
 
 if TYPE_CHECKING:
