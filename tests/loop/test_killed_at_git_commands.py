@@ -27,11 +27,12 @@ exec {git} "$@"
 """
 LINES = "1\n2\n3\n4\n5\n"
 NAMES = ("edited", "both", "deleted", "moved", "forgotten", "program")
-# The agent of the first task destroys git's files.
+# The agent of the first task destroys git's files, those that it can write to.
 AGENT = f"""
 {MAKES_FILE}
 for name in ("HEAD", "index", "packed-refs") if task == "One" else ():
-    open(".git/" + name, "w").write("garbage\\n")
+    if os.access(".git/" + name, os.W_OK):
+        open(".git/" + name, "w").write("garbage\\n")
 """
 WORK = ("one", "two")
 
@@ -129,7 +130,6 @@ def chosen_points(total: int) -> list[int]:
     return [total // 6 + number * (total * 2 // 3) // (count - 1) for number in range(count)]
 
 
-@pytest.mark.without_sandbox("changes what the sandbox protects")
 @pytest.mark.parametrize("begin", [start_run, pause_run])
 def test_what_the_user_changed_is_there_after_a_kill_at_any_command_of_git(
     tmp_path: Path, begin: Callable[[Project], tuple[str, ...]]
