@@ -14,7 +14,7 @@ from bridle.ground.children import child_process
 from bridle.ground.children.child_process import Child, Spawn, StopTimeouts
 from bridle.ground.children.output_pump import Tap
 from bridle.ground.children.spawn import Sandbox
-from bridle.ground.descendants.supervisor import PROCESS_LIMIT
+from bridle.ground.descendants.proc_files import PROCESS_LIMIT
 
 # A command whose output is kept in memory is ended when it prints more.
 OUTPUT_LIMIT_BYTES = 16 * 1024 * 1024

@@ -20,6 +20,7 @@ from bridle.ground.children.supervised_watch import SupervisedWatch
 from bridle.ground.descendants import supervisor
 from bridle.ground.descendants.census import TOKEN_SEPARATOR, TOKEN_VARIABLE
 from bridle.ground.descendants.enclosing_agent import SUPERVISOR_NAME, USER_SUPERVISOR_NAME
+from bridle.ground.descendants.proc_files import PROCESS_LIMIT
 from bridle.ground.ids import USER_PREFIX
 
 # How the system reports that it has no room for another process.
@@ -54,7 +55,7 @@ class Spawn(Struct, frozen=True):
     """Whether we write to its standard input, which is /dev/null otherwise."""
     sandbox: Sandbox | None = None
     """The program that isolates it."""
-    process_limit: int = supervisor.PROCESS_LIMIT
+    process_limit: int = PROCESS_LIMIT
     """Above so many processes all of them are killed, where the system can count them; 0 is no limit."""
 
 

@@ -15,6 +15,9 @@ _MARK = TOKEN_VARIABLE.encode() + b"="
 # Fields of a file `stat` in /proc, counted from the name.
 NAME, PARENT, STARTED = 0, 2, 20
 
+PROCESS_LIMIT = 4096
+"""The most processes that a child may have at the same time, unless the user sets another limit."""
+
 # One read gets the whole environment of nearly every process.
 _READ_BYTES = 128 * 1024
 

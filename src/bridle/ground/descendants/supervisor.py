@@ -38,8 +38,6 @@ POLL_SECONDS = 0.01
 
 # How often descendants are counted: a process needs some time to start thousands.
 COUNT_SECONDS = 1.0
-PROCESS_LIMIT = 4096
-"""The most processes that a child may have at the same time, unless the user sets another limit."""
 
 # If memory runs out, the kernel ends what agents and checks have started before programs of the user: proc(5).
 _OOM_SCORE = 500

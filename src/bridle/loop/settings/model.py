@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from bridle.ground.descendants.supervisor import PROCESS_LIMIT
+from bridle.ground.descendants.proc_files import PROCESS_LIMIT
 from bridle.loop.settings import limits
 from bridle.loop.settings.limits import Limits
 from bridle.loop.settings.value_kinds import (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec import Struct, field
 
-from bridle.ground.descendants.supervisor import PROCESS_LIMIT
+from bridle.ground.descendants.proc_files import PROCESS_LIMIT
 
 AUTO = "auto"
 """The sandbox of this system, if it works."""

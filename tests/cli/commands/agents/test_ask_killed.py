@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from pathlib import Path
 
 from bridle.run.budget import budget_file
@@ -13,8 +14,6 @@ from tests.run.fixtures.agent_runs import logs_of
 from tests.run.fixtures.fake_agent import Agent, Script, all_dead, init, result, says, successful_turn, wait_until
 from tests.sizes import SIZES
 
-# Longer than a run of this agent takes on a loaded machine: the moments lie before, within and after it.
-SPAN_SECONDS = 1.2
 HANG_SECONDS = 60
 
 
@@ -34,7 +33,11 @@ def test_killed_at_any_moment_it_leaves_nothing_running_and_nothing_torn(tmp_pat
     script = Script().out(init(), says("one")).daemon().out(says("two"), result())
     whole = init() + says("one") + says("two") + result()
     agent = script.install(tmp_path / "bin")
-    codes = [run_for(point * SPAN_SECONDS / SIZES.kill_points, agent, tmp_path) for point in range(SIZES.kill_points)]
+    begun = time.monotonic()
+    codes = [run_for(HANG_SECONDS, agent, tmp_path)]
+    # The moments lie before, within and after a run, which takes longer on a loaded machine and in a sandbox.
+    step = 1.2 * (time.monotonic() - begun) / SIZES.kill_points
+    codes += [run_for(point * step, agent, tmp_path) for point in range(SIZES.kill_points)]
     wait_until(lambda: all_dead([*(start["pid"] for start in agent.starts), *agent.daemons]))
 
     assert set(codes) <= {0, -9}, "a run after a killed one works"
