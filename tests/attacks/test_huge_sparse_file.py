@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,3 +63,26 @@ def test_a_stopped_driver_ends_git_at_once(tmp_path: Path) -> None:
 
     asyncio.run(stop())
     assert not (here.folder / ".git" / "index.lock").exists()
+
+
+def test_it_is_left_out_of_the_next_looks_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(add_files, "PATIENCE_SECONDS", 0.2)
+    here = make_repository(tmp_path / "r", {"a": "1\n"})
+    here.write({"big.bin": ""})
+    git = here.context.git
+    adds: list[str] = []
+    run = git.run
+
+    async def count(*words: str, **more: Any) -> tuple[int, str]:
+        adds.extend(word for word in words if word == "add")
+        return await run(*words, **more)
+
+    monkeypatch.setattr(git, "run", count)
+    numbers = []
+    for size in (400 * 1024**3, 401 * 1024**3, 10):  # while it is huge, git does not begin to hash it
+        os.truncate(here.folder / "big.bin", size)
+        adds.clear()
+        asyncio.run(add_files.add_all(git, {}))
+        numbers.append((len(adds), git.left_out))
+    assert numbers == [(2, ("big.bin",)), (1, ("big.bin",)), (1, ())]
+    assert here.git("ls-files").split() == ["a", "big.bin"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import re
 import stat
@@ -52,7 +51,7 @@ async def add_all(git: Git, variables: Mapping[str, str], flags: Sequence[str] =
     """
     own = await untracked_output(git)
     removed = await _remove_entries(git, variables, own)
-    left_out: list[str] = []
+    left_out = [name for name in git.huge if _is_huge(git.folder / name)]  # git would hash them again at each look
     words = (*flags, *NO_SHORTCUTS, "add", "-A", "--verbose", "--sparse", "--ignore-errors")
     while True:
         excluded = (*own, *left_out)
@@ -63,6 +62,7 @@ async def add_all(git: Git, variables: Mapping[str, str], flags: Sequence[str] =
             code, output = await _add(git, (*words, *listed), variables, stdin, left_out)
         except _HugeFiles as huge:
             left_out += huge.names
+            git.huge = tuple(left_out)
         except GitError as error:
             match = _CANNOT_CONVERT.search(error.message)
             name = match[1] or match[2] if match is not None else None
@@ -111,13 +111,18 @@ def find_huge_files(folder: Path) -> list[str]:
     found = []
     for root, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name != ".git"]
-        for name in names:
-            with contextlib.suppress(OSError):
-                facts = os.lstat(os.path.join(root, name))
-                is_sparse = facts.st_size > SPARSE_BYTES and facts.st_size > SPARSE_FACTOR * facts.st_blocks * 512
-                if stat.S_ISREG(facts.st_mode) and (facts.st_size > HUGE_BYTES or is_sparse):
-                    found.append(os.path.relpath(os.path.join(root, name), folder))
+        paths = (os.path.join(root, name) for name in names)
+        found += [os.path.relpath(path, folder) for path in paths if _is_huge(path)]
     return found
+
+
+def _is_huge(path: str | Path) -> bool:
+    try:
+        facts = os.lstat(path)
+    except OSError:
+        return False
+    is_sparse = facts.st_size > SPARSE_BYTES and facts.st_size > SPARSE_FACTOR * facts.st_blocks * 512
+    return stat.S_ISREG(facts.st_mode) and (facts.st_size > HUGE_BYTES or is_sparse)
 
 
 async def _remove_entries(git: Git, variables: Mapping[str, str], names: Sequence[str]) -> list[str]:

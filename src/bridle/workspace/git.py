@@ -61,6 +61,8 @@ class Git:
         """Which effect looked at the files last, and until when they count as unchanged since then."""
         self.commits: dict[tuple[str, ...], str] = {}
         """Cached commits of snapshots, by their content."""
+        self.huge: tuple[str, ...] = ()
+        """Huge files that an earlier look has left out, see `add_files`."""
         self.left_out: tuple[str, ...] = ()
         """Files that git could not add at the last look, see `add_files`."""
         self.own_output: tuple[str, ...] | None = None
