@@ -197,3 +197,23 @@ def test_damaged_limits_of_a_run_stop_nothing(tmp_path: Path) -> None:
     for text in ("{", "[]", '{"run": 1}'):
         (tmp_path / ".ralph/state/run-limits.json").write_text(text)
         assert read(tmp_path).exhausted is None
+
+
+def test_messages_that_a_result_leaves_out_are_added_by_their_price(tmp_path: Path) -> None:
+    said = [
+        line({"type": "assistant", "message": {"id": name, "content": [], "usage": {"input_tokens": tokens}}})
+        for name, tokens in (("a", 1000), ("b", 100_000))
+    ]
+    cut = result(
+        "",
+        subtype="error_during_execution",
+        is_error=True,
+        total_cost_usd=0.5,
+        usage={"input_tokens": 1000},
+        modelUsage={"claude-sonnet-4-5": {"inputTokens": 1000}},
+    )
+    agent = Script().out(init(model="claude-sonnet-4-5"), *said, cut).install(tmp_path / "bin")
+    assert run_agent(agent, tmp_path).finished.cost == Cost(0.8, "prices")
+    assert state(tmp_path, "budget.json")["total_cost_usd"] == 0.8
+    unpriced = Script().out(init(model="no-such-model"), *said, cut).install(tmp_path / "unpriced")
+    assert run_agent(unpriced, tmp_path).finished.cost == Cost(None, None, 0.5)

@@ -242,16 +242,18 @@ def hold_lock(workspace: Path) -> FileLock:
 
 
 def cost_of(record: Record, agent: str, *, model: str | None = None) -> Cost:
-    """Return the cost that the agent reported, else the price of its tokens.
+    """Return the cost that the agent reported and the price of what that leaves out, else the price of its tokens.
 
     `model` is the one that was requested, for agents that do not report theirs.
     """
-    reported = record.total_cost_usd
+    reported = record.reported_cost_usd
     if reported is not None:
         least = _least_price(record, agent, model)
         if least is None or reported >= least * (1 - ROUNDING):
             return Cost(reported, "agent")
         return Cost(least, "prices", reported_usd=reported)
+    if record.total_cost_usd is not None:
+        return _price_of_uncounted(record, agent, model)
     if record.known_cost_usd:  # prices of tokens and the agent's own figures cannot be added
         return Cost(None, None, record.known_cost_usd)
     tokens = record.tokens
@@ -297,11 +299,20 @@ def _least_price(record: Record, agent: str, requested: str | None) -> float | N
     return round(min(found), 6)
 
 
+def _price_of_uncounted(record: Record, agent: str, requested: str | None) -> Cost:
+    """Return what the agent reported, with the price of the messages that it left out."""
+    price = _price(record, record.uncounted, agent, requested)
+    if price.usd is None:
+        return Cost(None, None, record.known_cost_usd)
+    return Cost(round(record.known_cost_usd + price.usd, 6), "prices")
+
+
 def _price(record: Record, tokens: Tally, agent: str, requested: str | None) -> Cost:
     model = record.model or requested
     if model is None:
         return Cost(None, None)
     hour = int(JsonFields(record.cache_creation).number("ephemeral_1h_input_tokens") or 0)
+    hour = min(hour, tokens.cache_creation_input_tokens)
     usd = prices.cost_usd(
         model,
         input_tokens=tokens.input_tokens,

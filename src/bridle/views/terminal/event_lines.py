@@ -184,7 +184,8 @@ def status_line(record: Record) -> str:
     if percent >= _SHOWN_PERCENT:
         parts.append(f"context {percent:.0f}%")
     if record.total_cost_usd is not None:
-        parts.append(f"{record.total_cost_usd:.4f} USD")
+        least = "" if record.reported_cost_usd is not None else "at least "
+        parts.append(f"{least}{record.total_cost_usd:.4f} USD")
     return "= " + ", ".join(parts)
 
 

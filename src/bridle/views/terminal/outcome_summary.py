@@ -68,6 +68,8 @@ def _tokens(record: Record) -> str:
     usage, note = record.usage, ""
     if not usage.output_tokens and record.usage_estimate is not None:
         usage, note = record.usage_estimate, "counted from messages"
+    elif record.uncounted != Tally():
+        usage, note = record.tokens, "partly counted from messages"
     if not (usage.input_tokens or usage.output_tokens):
         return ""
     cache = usage.cache_read_input_tokens + usage.cached_input_tokens
@@ -88,8 +90,10 @@ def _tools(record: Record) -> str:
 
 
 def _cost(record: Record) -> str:
-    if record.total_cost_usd is not None:
-        return f"{record.total_cost_usd:.4f} USD"
+    if record.reported_cost_usd is not None:
+        return f"{record.reported_cost_usd:.4f} USD"
+    if record.known_cost_usd:
+        return f"at least {record.known_cost_usd:.4f} USD"
     return "" if record.tokens == Tally() else "cost not reported"
 
 

@@ -41,6 +41,16 @@ class Tally(Struct):
         self.cached_input_tokens += usage.cached_input_tokens
         self.reasoning_output_tokens += usage.reasoning_output_tokens
 
+    def without(self, other: Tally) -> Tally:
+        """Return what is more in this tally than in another, each count by itself."""
+        names = self.__struct_fields__
+        return Tally(**{name: max(getattr(self, name) - getattr(other, name), 0) for name in names})
+
+    @property
+    def all_input(self) -> int:
+        """All tokens that a model read."""
+        return self.input_tokens + self.cache_creation_input_tokens + self.cache_read_input_tokens
+
     def drop_implausible(self) -> Tally:
         """Set implausible and negative sums to 0; return the tally itself."""
         for name in self.__struct_fields__:
@@ -109,6 +119,8 @@ class Record(Struct):
     has_structured_output: bool = False
     permission_denials: list[Any] = field(default_factory=list)
     """The refused calls, as sent."""
+    has_failed: bool = False
+    """Whether any result was an error."""
     is_turn_open: bool = False
     """Whether a turn began after the last result and has none of its own, or its last line was cut off."""
 
@@ -184,8 +196,34 @@ class Record(Struct):
 
     @property
     def tokens(self) -> Tally:
-        """The tokens of the result; those counted from the messages where it has none."""
-        return self.usage if self.usage != Tally() else self.usage_estimate or Tally()
+        """The tokens of the result and of messages that it leaves out; where it has none, those of all messages."""
+        if self.usage == Tally():
+            return self.usage_estimate or Tally()
+        total = self.uncounted
+        total.add(self.usage)
+        return total
+
+    @property
+    def uncounted(self) -> Tally:
+        """The tokens of messages that the results leave out, although they have others.
+
+        Claude Code leaves out the message within which it is interrupted; a turn that was cut off has no result.
+        The tokens by model are those of all turns and sub-agents: nothing is compared without them.
+        """
+        estimate = self.usage_estimate
+        is_cut_off = self.has_failed or self.is_turn_open
+        if estimate is None or not is_cut_off or not self.model_usage or self.usage == Tally():
+            return Tally()
+        by_model = Tally()
+        for entry in self.model_usage.values():
+            by_model.add(convert(entry, _ModelUsage).tally)
+        counted = max(self.usage, by_model.drop_implausible(), key=lambda tally: tally.all_input)
+        return estimate.without(counted) if estimate.all_input > counted.all_input else Tally()
+
+    @property
+    def reported_cost_usd(self) -> float | None:
+        """The cost that the agent reported; None where that leaves out messages."""
+        return self.total_cost_usd if self.uncounted == Tally() else None
 
     @property
     def context_window(self) -> int | None:
@@ -208,4 +246,14 @@ class Record(Struct):
 
 
 class _ModelUsage(msgspec.Struct, frozen=True):
+    input: Any = msgspec.field(default=0, name="inputTokens")
+    output: Any = msgspec.field(default=0, name="outputTokens")
+    cache_creation: Any = msgspec.field(default=0, name="cacheCreationInputTokens")
+    cache_read: Any = msgspec.field(default=0, name="cacheReadInputTokens")
     context_window: Any = msgspec.field(default=None, name="contextWindow")
+
+    @property
+    def tally(self) -> Tally:
+        """The tokens of the model."""
+        counts = (self.input, self.output, self.cache_creation, self.cache_read)
+        return Tally(*(int(plausible(count) or 0) for count in counts))

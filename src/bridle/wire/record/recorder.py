@@ -206,6 +206,7 @@ class Recorder:
         record.terminal_reason = event.terminal_reason
         text = record.result_text = result_text(event.result)
         if event.has_failed:
+            record.has_failed = True
             record.failure = Failure(
                 text=failure_text(event),
                 subtype=event.subtype,

@@ -78,7 +78,7 @@ def _figures(record: Record) -> JsonObject:
     return {
         **_tokens(record.usage),
         "usage_estimate": _estimate(record),
-        "total_cost_usd": record.total_cost_usd,
+        "total_cost_usd": record.reported_cost_usd,
         "model_usage": record.model_usage,
         "num_turns": record.num_turns,
         "duration_ms": record.duration_ms,
@@ -103,7 +103,6 @@ def _tokens(usage: Tally) -> dict[str, int]:
 
 
 def _estimate(record: Record) -> dict[str, int] | None:
-    """Return the estimated tokens if no result has any."""
-    if record.usage != Tally() or record.usage_estimate is None:
-        return None
-    return _tokens(record.usage_estimate)
+    """Return the estimated tokens if no result has any, or a result leaves out messages."""
+    is_complete = record.usage != Tally() and record.uncounted == Tally()
+    return None if is_complete or record.usage_estimate is None else _tokens(record.tokens)
