@@ -14,7 +14,10 @@ from pathlib import Path
 
 from tests.loop.fixtures.repositories import make_repository
 
-CHECKS = ("cargo test", "mvn test", "./gradlew test", "ctest", "go test ./...", "dotnet test", "npm test")
+CHECKS = (
+    *("cargo test", "mvn test", "./gradlew test", "ctest", "go test ./...", "dotnet test", "npm test", "pixi run test"),
+    *("ant test", "mix test", "devbox run test", "swift test", "bundle exec rspec", "nix flake check"),
+)
 READ_BY = {
     "Cargo.toml": "cargo",
     "pom.xml": "mvn",
@@ -22,6 +25,13 @@ READ_BY = {
     "lib/CMakeLists.txt": "ctest",
     "go.mod": "go",
     "src/App.csproj": "dotnet",
+    "pixi.toml": "pixi",
+    "build.xml": "ant",
+    "mix.exs": "mix",
+    "devbox.json": "devbox",
+    "Package.swift": "swift",
+    "Gemfile": "bundle",
+    "flake.nix": "nix",
 }
 
 
@@ -44,3 +54,24 @@ def test_another_edit_of_package_json_and_a_program_of_no_check_are_not(tmp_path
     here.start()
     here.write({"package.json": '{"scripts": {"test": "node t.js"}, "dependencies": {"x": "1"}}\n', "pom.xml": "2\n"})
     assert here.protect()["reported"] == []
+
+
+def test_scripts_of_composer_are_reported(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {"composer.json": '{"scripts": {"test": "phpunit"}}\n'}
+    here = make_repository(tmp_path / "r", files, checks=("composer test",))
+    here.start()
+    here.write({"composer.json": '{"scripts": {"test": "true"}}\n'})
+    assert [report["path"] for report in here.protect()["reported"]] == ["composer.json"]
+
+
+def test_a_runner_in_the_repository_and_its_tasks_are_restored(tmp_path: Path) -> None:
+    names = (
+        *("Gruntfile.js", "gulpfile.js", "unittest.cfg", "pants.toml", ".yarn/releases/yarn-4.cjs", ".yarnrc.yml"),
+        "gradle/wrapper/gradle-wrapper.jar",
+    )
+    checks = ("npx grunt test", "npx gulp test", "nose2", "pants test ::", "yarn test", "./gradlew test")
+    here = make_repository(tmp_path / "r", dict.fromkeys(names, "as it was\n"), checks=checks)
+    here.start()
+    here.write(dict.fromkeys(names, "2\n"))
+    here.protect()
+    assert {name: here.read(name) for name in names} == dict.fromkeys(names, "as it was\n")

@@ -50,6 +50,23 @@ def test_a_compiled_module_without_a_source_is_a_file_that_no_commit_contains(tm
     assert result["outside"] == ["code_.pyc"]
 
 
+def test_a_link_in_the_place_of_the_folder_is_removed_and_not_followed(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {"code_.py": "VALUE = 0\n", "in/code_.py": "VALUE = 0\n", ".gitignore": "*.pyc\n"}
+    here = make_repository(tmp_path / "r", files, checks=(CHECK,))
+    here.start()
+    users = tmp_path / "users"
+    users.mkdir()
+    (tmp_path / "other.py").write_text("VALUE = 1\n")
+    cached = Path(importlib.util.cache_from_source("code_.py")).name
+    py_compile.compile(str(tmp_path / "other.py"), cfile=str(users / cached), doraise=True, invalidation_mode=UNCHECKED)
+    (users / "link.pyc").symlink_to("/etc/hostname")
+    (here.folder / "__pycache__").symlink_to(users)
+    (here.folder / "in" / "__pycache__").symlink_to(users)
+    assert not here.check(CHECK)["passed"]
+    assert {entry.name for entry in users.iterdir()} == {cached, "link.pyc"}
+    assert not (here.folder / "in" / "__pycache__").is_symlink()
+
+
 def test_only_what_was_compiled_during_the_run_is_removed() -> None:
     assert bytecode._started(ids.new_id()) > 1_700_000_000
     assert bytecode._started("01jrun") == 0.0

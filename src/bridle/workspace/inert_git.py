@@ -11,6 +11,7 @@ import re
 
 from bridle.errors import DiskError
 from bridle.ground import disk
+from bridle.ground.git_programs import LIST_CONFIG, inert_settings
 from bridle.ground.light.abc_names import Mapping
 from bridle.workspace import read_git_files
 from bridle.workspace.blocking_git import BlockingGit
@@ -21,18 +22,6 @@ if TYPE_CHECKING:
 
     from bridle.workspace.git import Git
 
-_LIST_CONFIG = ("config", "--list", "--show-scope", "-z")
-_SCOPES = ("local", "worktree")
-# Settings that name a program, and the value with which git runs none. Names are in lower case but for the middle part.
-_PROGRAMS = {
-    r"filter\..*\.(clean|smudge|process)": "",
-    r"filter\..*\.required": "false",
-    r"diff\..*\.(textconv|command)": "",
-    r"remote\..*\.(uploadpack|receivepack)": "git-upload-pack",
-    r"core\.(sshcommand|gitproxy|askpass)": "false",
-    r"credential\.(.*\.)?helper": "",
-    r"gpg\.(.*\.)?program": "false",
-}
 # Without one of these in its files, a configuration names no program, and git need not list it.
 _WORDS = rb"(?i)filter|diff|uploadpack|receivepack|sshcommand|gitproxy|askpass|helper|program|include"
 _LIMIT_BYTES = 1024 * 1024
@@ -47,7 +36,7 @@ async def inert_git(folder: Path, environment: Mapping[str, str] | None = None) 
 
     git = Git(folder, environment)
     if not _names_no_program(folder):
-        git.environment |= _inert_settings((await git.run(*_LIST_CONFIG))[1], git.environment)
+        git.environment |= inert_settings((await git.run(*LIST_CONFIG))[1], git.environment)
     return git
 
 
@@ -55,24 +44,8 @@ def inert_blocking_git(folder: Path, environment: Mapping[str, str]) -> Blocking
     """Return such a git that needs no event loop."""
     git = BlockingGit(folder, environment)
     if not _names_no_program(folder):
-        git.environment |= _inert_settings(git.run(*_LIST_CONFIG)[1], git.environment)
+        git.environment |= inert_settings(git.run(*LIST_CONFIG)[1], git.environment)
     return git
-
-
-def _inert_settings(listed: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return variables that replace each listed program of the repository's own configuration."""
-    fields = listed.split("\0")
-    names = {
-        entry.partition("\n")[0] for scope, entry in zip(fields[:-1:2], fields[1::2], strict=True) if scope in _SCOPES
-    }
-    values = {
-        name: value for name in sorted(names) for pattern, value in _PROGRAMS.items() if re.fullmatch(pattern, name)
-    }
-    count = int(environment.get("GIT_CONFIG_COUNT") or "0")
-    variables = {"GIT_CONFIG_COUNT": str(count + len(values))}
-    for number, (name, value) in enumerate(values.items(), count):
-        variables |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
-    return variables
 
 
 def _names_no_program(folder: Path) -> bool:

@@ -101,3 +101,11 @@ def test_a_lesson_that_looks_like_a_part_of_the_file_tears_nothing(tmp_path: Pat
     text = read(tmp_path)
     assert [line for line in text.splitlines() if line.startswith("## ")] == [PATTERNS, ENTRIES]
     assert all(part in text for part in ("- first", "- second", "### A, iteration 1", "did B"))
+
+
+def test_control_characters_of_an_agent_are_not_written(tmp_path: Path) -> None:
+    summary = "did\x1b]52;c;ZXZpbA==\x07 it\x9b31m \u202etxt\tend\nmore"
+    progress_file.add(tmp_path, key="k", title="T\x1b[2J", summary=summary, patterns=["a\x1b]0;x\x07 fact"])
+    text = (tmp_path / progress_file.FILE).read_text()
+    assert not set("\x1b\x07\x9b\u202e") & set(text)
+    assert "txt\tend\nmore" in text

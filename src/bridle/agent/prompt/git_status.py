@@ -12,6 +12,7 @@ from bridle.agent.prompt import git_files
 from bridle.errors import ProcessError
 from bridle.ground import program_path
 from bridle.ground.children.query import query
+from bridle.ground.git_programs import LIST_CONFIG, inert_settings
 
 # A repository that takes longer is huge or broken; the model can run git itself.
 GIT_LIMIT_SECONDS = 2.0
@@ -22,8 +23,9 @@ STATUS_LIMIT_CHARACTERS = 2000
 _OUTPUT_LIMIT_BYTES = 64 * 1024
 _COMMITS = "5"
 
-# Take no locks that the user's git would wait for, ask for no password, and run no program that the repository
-# configures.
+# Take no locks that the user's git would wait for, ask for no password, fetch nothing, and run no program that the
+# repository, or one inside it, configures.
+_QUIET = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
 _SAFE = ("git", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "-c", "core.quotePath=false")
 
 
@@ -49,11 +51,15 @@ class GitStatus(msgspec.Struct, frozen=True):
 
 
 async def read_git_status(cwd: Path, top: Path, environment: Mapping[str, str]) -> GitStatus:
-    """Run `git status` and `git log` concurrently."""
+    """Run `git status` and `git log` concurrently. Changes inside submodules are not read."""
     outside = program_path.outside_environment(environment, top)
-    quiet = {**outside, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"}
+    quiet = {**outside, **_QUIET, "LC_ALL": "C.UTF-8"}
+    listed = await _git(LIST_CONFIG, cwd, quiet)
+    if listed is None:  # it is not known what git would run
+        return GitStatus(git_files.current_branch(top), git_files.main_branch(top), None, None)
+    quiet |= inert_settings(listed, quiet)
     status, commits = await asyncio.gather(
-        _git(("status", "--short"), cwd, quiet),
+        _git(("status", "--short", "--ignore-submodules=all"), cwd, quiet),
         _git(("log", "--oneline", "--no-decorate", "-n", _COMMITS), cwd, quiet),
     )
     # `git log` fails in a repository without commits.
@@ -72,7 +78,7 @@ async def _git(arguments: tuple[str, ...], cwd: Path, environment: Mapping[str, 
         )
     except ProcessError:
         return None
-    is_usable = result.exit_code == 0 or result.is_truncated
+    is_usable = result.exit_code == 0 or (result.is_truncated and arguments != LIST_CONFIG)
     return result.stdout.decode("utf-8", "replace").rstrip() if is_usable else None
 
 

@@ -7,8 +7,11 @@ at all. Git ignores these files, so a commit would not contain what the checks h
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Collection
 from contextlib import suppress
 
+from bridle.ground.real_path import folder_of_descriptor, open_folder
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import files_index
 
@@ -20,21 +23,41 @@ _DIFFERENCE_SECONDS = 2.0
 
 
 def remove_new(context: RunContext) -> None:
-    """Remove the compiled files beside the sources that the last look found, if they were written during the run."""
+    """Remove the compiled files beside the sources that the last look found, if they were written during the run.
+
+    No link is followed. One in the place of a folder of compiled files is removed itself.
+    """
     sources = files_index.names_with_ending(context.git, ".py")
-    compiled = files_index.names_with_ending(context.git, _ENDING) if sources else frozenset()
+    known = files_index.names_with_ending(context.git, _ENDING) if sources else frozenset()
+    known |= files_index.names_with_ending(context.git, _FOLDER) if sources else frozenset()
     since = _started(context.run) - _DIFFERENCE_SECONDS
+    top = os.path.realpath(context.folder)
     for folder in sorted({os.path.dirname(name) for name in sources}):
-        cache = context.folder / folder / _FOLDER
-        try:
-            entries = [entry for entry in os.scandir(cache) if entry.name.endswith(_ENDING)]
-        except OSError:
-            continue  # most folders have no such folder
-        for entry in entries:
-            if os.path.join(folder, _FOLDER, entry.name) not in compiled:
+        if os.path.lexists(os.path.join(top, folder, _FOLDER)):  # most folders have none
+            with suppress(OSError):
+                _remove_in(top, folder, known, since)
+
+
+def _remove_in(top: str, folder: str, known: Collection[str], since: float) -> None:
+    """Remove new compiled files of one folder of sources. Raises OSError if a link leads to it."""
+    parent = open_folder(os.path.join(top, folder))
+    try:
+        if stat.S_ISLNK(os.stat(_FOLDER, dir_fd=parent, follow_symlinks=False).st_mode):
+            if os.path.join(folder, _FOLDER) not in known:
+                os.unlink(_FOLDER, dir_fd=parent)
+            return
+    finally:
+        os.close(parent)
+    path = os.path.join(top, folder, _FOLDER)
+    cache = open_folder(path)
+    try:
+        for entry in list(os.scandir(folder_of_descriptor(cache, path))):
+            if entry.name.endswith(_ENDING) and os.path.join(folder, _FOLDER, entry.name) not in known:
                 with suppress(OSError):
                     if entry.is_symlink() or (entry.is_file() and entry.stat().st_ctime >= since):
-                        os.unlink(entry.path)
+                        os.unlink(entry.name, dir_fd=cache)
+    finally:
+        os.close(cache)
 
 
 def _started(run: str) -> float:

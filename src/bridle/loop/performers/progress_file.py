@@ -18,6 +18,8 @@ LOCK_SECONDS = 10.0
 LIMIT_BYTES = 4 * 1024 * 1024
 PATTERNS = "## What was learned"
 ENTRIES = "## Iterations"
+# What moves the cursor of a terminal, writes to its clipboard, or shows text in another order.
+_CONTROLS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069]")
 
 
 def read(workspace: Path) -> str:
@@ -30,7 +32,7 @@ def _write(workspace: Path, learned: Sequence[str], entries: str) -> None:
     """Write the file, and replace whatever an agent has put there."""
     path = workspace / FILE
     facts = "\n".join(f"- {line}" for line in learned)
-    text = f"# Progress\n\n{PATTERNS}\n\n{facts}\n\n{ENTRIES}\n{entries}"
+    text = _CONTROLS.sub("", f"# Progress\n\n{PATTERNS}\n\n{facts}\n\n{ENTRIES}\n{entries}")
     disk.make_private_folder(path.parent)
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)

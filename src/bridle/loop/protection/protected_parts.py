@@ -18,6 +18,9 @@ THERE = "there"
 FREE = "free"
 CLOSED = "closed"
 
+# What parsers raise for a text that is nested too deeply. Python's own runs out of the memory that it allows itself.
+TOO_DEEP = (RecursionError, MemoryError)
+
 # In a makefile: the goal of `make` without arguments.
 FIRST_GOAL = "the first goal"
 # In a makefile: lines that are a call of a function, such as `$(eval …)`.

@@ -17,7 +17,7 @@ from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.file_states import Entry
 from bridle.loop.protection.formats import conftest, makefile, package_json, toml_and_ini
 from bridle.loop.protection.imports.python_modules import find_replacing, is_in_text
-from bridle.loop.protection.protected_parts import CONFTEST, FREE, INI, MAKE, TOML, Part, Restored
+from bridle.loop.protection.protected_parts import CONFTEST, FREE, INI, MAKE, TOML, TOO_DEEP, Part, Restored
 from bridle.loop.protection.shell_commands import is_pattern
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy.run_context import RunContext
@@ -149,6 +149,13 @@ async def _in_part(context: RunContext, path: str, parts: Sequence[Part], versio
 
 
 def _restore(part: Part, origin: str | None, current: str) -> Restored | None:
+    try:
+        return _restore_part(part, origin, current)
+    except TOO_DEEP:  # parsed, but too deep to be compared
+        return Restored(origin, ("it can no longer be read: it is nested too deeply",), is_whole=True)
+
+
+def _restore_part(part: Part, origin: str | None, current: str) -> Restored | None:
     if part.kind == CONFTEST:
         return conftest.restore(origin, current)
     if part.kind == TOML:

@@ -116,10 +116,11 @@ def _in_folder(folder: str, pattern: str, repository: RepositoryFiles) -> list[s
     if not is_pattern(pattern):
         path = join(folder, pattern)
         return [path] if repository.is_file(path) else []
+    place, ending = posixpath.split(join(folder, pattern))
     return [
         name
         for name in repository.names
-        if posixpath.dirname(name) == folder and matches(pattern, posixpath.basename(name))
+        if posixpath.dirname(name) == place and matches(ending, posixpath.basename(name))
     ]
 
 

@@ -83,13 +83,13 @@ def find_file(cwd: Path) -> Path | None:
 def read_text(text: str, path: Path, *, is_repository: bool) -> tuple[Values, list[str]]:
     """Read a file's text. Return the valid values by key, and the problems with file and line."""
     try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        values = _flat(tomllib.loads(text))
+    except ValueError as error:  # also a number with too many digits
         return {}, [_syntax_problem(path, str(error))]
     except RecursionError:
         return {}, [f"{path}: the tables are nested too deeply"]
     return _read_values(
-        _flat(values), lambda name: f"{path}:{line_of(text, _table_of(name))}: {name}", is_repository=is_repository
+        values, lambda name: f"{path}:{line_of(text, _table_of(name))}: {name}", is_repository=is_repository
     )
 
 
@@ -198,6 +198,6 @@ def _unquote(key: str) -> str:
 def _is_toml(text: str) -> bool:
     try:
         tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return False
     return True

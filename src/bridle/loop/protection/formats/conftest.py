@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from bridle.loop.protection.formats import named_blocks
 from bridle.loop.protection.formats.named_blocks import Block
-from bridle.loop.protection.protected_parts import Restored
+from bridle.loop.protection.protected_parts import TOO_DEEP, Restored
 
 FILE_NAME = "conftest.py"
 # Variables that pytest reads from a conftest.py, besides its hook functions.
@@ -45,11 +45,17 @@ def restore(origin: str | None, current: str) -> Restored | None:
 
 
 def read(text: str) -> list[Block]:
-    """Return one block for each top-level statement, with the lines before it."""
+    """Return one block for each top-level statement, with the lines before it. Raises ValueError for invalid Python."""
     try:
-        tree = ast.parse(text)
-    except (SyntaxError, RecursionError, ValueError) as error:
+        return _read(text)
+    except TOO_DEEP as error:
+        raise ValueError("it is nested too deeply") from error
+    except SyntaxError as error:
         raise ValueError(str(error)) from error
+
+
+def _read(text: str) -> list[Block]:
+    tree = ast.parse(text)
     lines = text.splitlines(keepends=True)
     blocks: list[Block] = []
     position = 0

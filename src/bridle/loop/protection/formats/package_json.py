@@ -9,7 +9,7 @@ import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from bridle.loop.protection.protected_parts import Restored
+from bridle.loop.protection.protected_parts import TOO_DEEP, Restored
 from bridle.loop.text.json_spans import member_spans
 
 FILE_NAME = "package.json"
@@ -61,7 +61,7 @@ _MISSING = object()
 def _load(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text.removeprefix("\ufeff"))
-    except RecursionError as error:
+    except TOO_DEEP as error:
         raise ValueError("it is nested too deeply") from error
     if not isinstance(value, dict):
         raise ValueError("it is not a JSON object")

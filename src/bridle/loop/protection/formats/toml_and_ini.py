@@ -13,7 +13,7 @@ from typing import Any
 
 from bridle.loop.protection.formats import named_blocks
 from bridle.loop.protection.formats.named_blocks import Block
-from bridle.loop.protection.protected_parts import Restored
+from bridle.loop.protection.protected_parts import TOO_DEEP, Restored
 
 # New settings of a test runner or linter may not have these keys, which choose what is tested.
 CHOOSING = frozenset(
@@ -46,11 +46,10 @@ def restore_ini(
 def load_toml(text: str) -> dict[str, Any]:
     """Return every table by its dotted name. Raises ValueError for invalid TOML."""
     try:
-        document = tomllib.loads(text.removeprefix("\ufeff"))
-    except RecursionError as error:
+        tables: dict[str, Any] = {}
+        _flatten(tomllib.loads(text.removeprefix("\ufeff")), "", tables)
+    except TOO_DEEP as error:
         raise ValueError("it is nested too deeply") from error
-    tables: dict[str, Any] = {}
-    _flatten(document, "", tables)
     return tables
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from bridle.loop.protection.protected_parts import TOO_DEEP
 from bridle.loop.protection.suites.suite import Case, Suite
 
 _PYTHON_SKIPS = frozenset(
@@ -16,10 +17,10 @@ def python_suite(text: str) -> Suite:
     """Return the tests of a Python file; none for a syntax error."""
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+        is_skipped = any(_skips_all(statement) for statement in tree.body)
+        return Suite(dict(_python_tests(tree.body, "", is_skipped=is_skipped)))
+    except (SyntaxError, ValueError, *TOO_DEEP):
         return Suite({})
-    is_skipped = any(_skips_all(statement) for statement in tree.body)
-    return Suite(dict(_python_tests(tree.body, "", is_skipped=is_skipped)))
 
 
 def _python_tests(body: list[ast.stmt], prefix: str, *, is_skipped: bool) -> Iterator[tuple[str, Case]]:
