@@ -40,7 +40,7 @@ def test_a_conftest_that_cannot_be_read_is_restored(tmp_path: Path, text: str) -
     here.write({"conftest.py": text, "test_a.py": text})
     here.protect()
     assert here.read("conftest.py") == "x = 1\n"
-    assert not python_suite(text).cases
+    assert not python_suite(text).by_name
 
 
 @pytest.mark.parametrize("text", TOML.values(), ids=TOML)
