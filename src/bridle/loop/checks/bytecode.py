@@ -29,7 +29,6 @@ def remove_new(context: RunContext) -> None:
     """
     sources = files_index.names_with_ending(context.git, ".py")
     known = files_index.names_with_ending(context.git, _ENDING) if sources else frozenset()
-    known |= files_index.names_with_ending(context.git, _FOLDER) if sources else frozenset()
     since = _started(context.run) - _DIFFERENCE_SECONDS
     top = os.path.realpath(context.folder)
     for folder in sorted({os.path.dirname(name) for name in sources}):
@@ -43,8 +42,7 @@ def _remove_in(top: str, folder: str, known: Collection[str], since: float) -> N
     parent = open_folder(os.path.join(top, folder))
     try:
         if stat.S_ISLNK(os.stat(_FOLDER, dir_fd=parent, follow_symlinks=False).st_mode):
-            if os.path.join(folder, _FOLDER) not in known:
-                os.unlink(_FOLDER, dir_fd=parent)
+            os.unlink(_FOLDER, dir_fd=parent)
             return
     finally:
         os.close(parent)
