@@ -100,7 +100,8 @@ def check_answer(
     if effect is None:
         raise not_found(effect_id)
     if not effect.is_pending:
-        raise EffectResolved(f"effect {effect_id} is already resolved", remedy="bridle task:show prints its result.")
+        remedy = f"bridle task:show {store.metadata().run_id} {effect_id} prints its result."
+        raise EffectResolved(f"effect {effect_id} is already resolved", remedy=remedy)
     if effect.kind == BREAKPOINT:
         return breakpoint_value(text, breakpoint_question(effect, store.task(effect)), approved=approved, by=by)
     known = effect_attempts.read(state).get(effect_id)
@@ -132,6 +133,8 @@ def breakpoint_value(given: str | None, question: Question, *, approved: bool | 
             f"the answer must be a yes or a no, got {text!r}",
             remedy="Add --approve or --reject; your text is recorded with it.",
         )
+    if decision and given is not None and is_blank(given):
+        raise UsageError("an empty text does not approve", remedy="Write an answer, or pass --approve without a text.")
     # A flag without a text is the answer itself; an empty text would not approve.
     response = given if given is not None else "approve" if approved else "reject"
     value: dict[str, Any] = {"approved": decision is True, "response": response, "respondedBy": by}

@@ -167,6 +167,16 @@ def is_loop_run(store: Store) -> bool:
     return store.metadata().process_id == PROCESS_ID
 
 
+def check_loop_run(store: Store) -> None:
+    """Raise UsageError for a run of another process."""
+    run_id, process_id = store.metadata().run_id, store.metadata().process_id
+    if process_id != PROCESS_ID:
+        raise UsageError(
+            f"run {run_id} is not a run of the loop, but of the process {process_id}",
+            remedy=f"Show it with: bridle run:status {run_id}. Continue it with: bridle drive {run_id}",
+        )
+
+
 def read_inputs(store: Store) -> RunInputs:
     """Decode the inputs of a run; raise UsageError if it is not one of the loop, JournalBroken without a plan."""
     recorded = RunInputs.from_json(_read_document(store))
@@ -193,12 +203,8 @@ def read_place(store: Store) -> RunPlace:
 
 def _read_document(store: Store) -> Mapping[str, Any]:
     """Return the recorded inputs of a run of the loop, verified."""
-    run_id, process_id = store.metadata().run_id, store.metadata().process_id
-    if process_id != PROCESS_ID:
-        raise UsageError(
-            f"run {run_id} is not a run of the loop, but of the process {process_id}",
-            remedy=f"Show it with: bridle run:status {run_id}. Continue it with: bridle drive {run_id}",
-        )
+    check_loop_run(store)
+    run_id = store.metadata().run_id
     inputs = store.inputs(store.state().created)
     if not isinstance(inputs, Mapping) or not {"plan", "settings"} <= inputs.keys():
         raise JournalBroken(

@@ -252,18 +252,41 @@ def test_a_skillset_preloads_some_skills_and_advertises_others(home: Home) -> No
     assert skills.commands()[3]["description"] == "skillset: git, patterns/adapter, jj"
     base = f"Base directory for this skill: {home.project}/.claude/library"
     on_demand = "Further skills, to be loaded with the Skill tool when they are needed:\n"
+    unknown = "- 5 (There is no skill of this name.)\n"
     (text,) = call(skills, "dev").follow_up
     assert text == (
         f"skillset: git, patterns/adapter, jj\n\n# Skill git\n\n{base}/git\n\nCommit often.\n\n"
-        f"# Skill patterns/adapter\n\n{base}/patterns/adapter\n\nAn adapter.\n\n{on_demand}- jj: for stacks\n"
+        f"# Skill patterns/adapter\n\n{base}/patterns/adapter\n\nAn adapter.\n\n{on_demand}"
+        "- jj: for stacks (There is no skill of this name.)\n"
     )
     assert call(skills, "skillsets:meta").follow_up == (
-        f"skillset: meta, git, 5\n\n# Skill meta\n\n{base}/meta\n\nAbout it.\n\n{on_demand}- git\n- 5\n",
+        f"skillset: meta, git, 5\n\n# Skill meta\n\n{base}/meta\n\nAbout it.\n\n{on_demand}- git\n{unknown}",
     )
     assert call(skills, "meta").follow_up == (f"{base}/meta\n\nAbout it.\n",)
     assert call(skills, "later").follow_up == (f"skillset: git\n\n{on_demand}- git\n",)
     assert call(skills, "notes").follow_up == ('{"patterns": {"a": 1}}',)
     assert skills.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("dev.json", '{"preload":["git"'), ("dev.json", "[1]"), ("dev.yaml", "a: [")]
+)
+def test_a_skillset_that_cannot_be_read_is_reported_and_not_used(home: Home, name: str, text: str) -> None:
+    home.put(f"project/.claude/skillsets/{name}", text)
+    skills = home.discover()
+    (fault,) = skills.faults
+    assert f"skillsets/{name}: it is not a mapping: " in fault
+    done = call(skills, "dev")
+    assert (done.is_error, done.follow_up) == (True, ())
+    assert "it is not a mapping" in str(done.content)
+
+
+def test_a_long_skillset_is_read_as_a_whole(home: Home) -> None:
+    home.put("project/.claude/library/git/SKILL.md", "Commit often.\n")
+    home.put("project/.claude/skillsets/dev.json", json.dumps({"notes": "x" * 60_000, "preload": ["git"]}))
+    skills = home.discover()
+    assert skills.faults == ()
+    assert "Commit often." in text_of(call(skills, "dev"))
 
 
 def test_a_listing_stays_within_its_limit(home: Home) -> None:

@@ -146,7 +146,7 @@ FAILURES = [
     (failure("error_max_turns", "Reached maximum number of turns (2)"), "Error: Reached max turns (2)"),
     (failure("error_max_budget_usd", "Reached maximum budget ($0.5)"), "Error: Exceeded USD budget ($0.5)"),
     (failure("error_max_structured_output_retries", "no data"), "Error: no data"),
-    (failure("error_during_execution", "x"), "Execution error: x"),
+    (failure("error_during_execution", "x"), "Execution error: x\n"),
 ]
 
 

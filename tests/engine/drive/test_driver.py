@@ -656,6 +656,7 @@ def test_a_command_that_was_under_way_becomes_a_question_and_is_done_again_on_a_
     assert (done.status, done.performed) == ("waiting", 0)
     (question,) = done.questions
     assert (question.kind, question.effect_id) == ("doubt", driven.effect("it"))
+    assert question.text.endswith(f"bridle task:post r1 {driven.effect('it')} --status ok --value FILE")
     before = driven.types()
     assert driven.drive().status == "waiting"
     assert driven.types() == before, "it is asked once"

@@ -109,7 +109,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
         mentioned_files=run_tools.mentioned_files(inputs, setup),
     )
     inbox.on_control = partial(description.handle_control, conversation, writer)
-    warnings = (*options.warnings, *inputs.settings.warnings, *links_out(inputs.cwd), *skills.links_out)
+    warnings = (*options.warnings, *inputs.settings.warnings, *links_out(inputs.cwd), *skills.links_out, *skills.faults)
     return Run(conversation, MessageLoop(conversation, background, skills, inline), writer, shell, warnings)
 
 

@@ -53,6 +53,8 @@ class Skills:
         self.warnings = tuple(warnings)
         self.links_out = tuple(links_out)
         """A line for each document that is not read because it is a link out of the repository."""
+        self.faults = tuple(f"Ignoring the skillset {one.path}: {one.fault}" for one in skills if one.fault is not None)
+        """A line for each skillset that cannot be used."""
 
     def find(self, name: str) -> Skill | None:
         """Return the skill of that name, with or without the slash, or with that title; `a/b` is also `a:b`."""

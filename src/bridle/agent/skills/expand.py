@@ -29,6 +29,8 @@ async def expand_skill(
 
     Without `inline`, commands are left in the text.
     """
+    if skill.fault is not None:
+        raise UserError(f"{skill.path}: {skill.fault}", remedy="Correct the file.")
     text = await _own_text(skill, arguments.strip(), session_id, inline)
     if not skill.members and not skill.on_demand:
         return text
@@ -38,9 +40,14 @@ async def expand_skill(
         if sum(map(len, parts)) > SKILLSET_LIMIT_CHARACTERS:
             raise UserError(f"skillset {skill.name} is too long", remedy="Split it into two skillsets.")
     if skill.on_demand:
-        lines = (f"- {name}: {use}" if use else f"- {name}" for name, use in skill.on_demand)
+        lines = (_on_demand(name, use, skills) for name, use in skill.on_demand)
         parts.append("Further skills, to be loaded with the Skill tool when they are needed:\n" + "\n".join(lines))
     return "\n\n".join(parts) + "\n"
+
+
+def _on_demand(name: str, use: str, skills: Skills) -> str:
+    described = f"- {name}: {use}" if use else f"- {name}"
+    return described if skills.find(name) is not None else f"{described} (There is no skill of this name.)"
 
 
 async def _member(name: str, skills: Skills, session_id: str, inline: RunInline | None) -> str:

@@ -1,4 +1,4 @@
-"""Reads the first lines of a skill, command or skillset."""
+"""Reads the first lines of a skill or command, and a skillset."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ class _Fields(msgspec.Struct, rename="kebab"):
 def read_skill(
     file: SkillFile, kind: Kind, source: Source, plugin: Plugin | None = None
 ) -> tuple[Skill | None, str | None]:
-    """Read the first lines of a document; return the skill and a warning, each of them if there is one."""
-    text = skill_files.read_head(file.path)
+    """Read what a document says about itself; return the skill and a warning, each of them if there is one."""
+    # Half a mapping cannot be read.
+    read = skill_files.read_head if file.path.suffix == ".md" else skill_files.read_text
+    text = read(file.path)
     if text is None:
         return None, f"cannot read {file.path}"
     document = _document(file, text)
@@ -82,6 +84,7 @@ def _skill(file: SkillFile, kind: Kind, source: Source, document: frontmatter.Do
         members=members,
         on_demand=on_demand,
         plugin=plugin.path if plugin is not None else None,
+        fault=document.fault if file.path.suffix != ".md" else None,
     )
 
 

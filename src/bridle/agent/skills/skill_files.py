@@ -70,6 +70,8 @@ class Skill(msgspec.Struct, frozen=True):
     on_demand: tuple[tuple[str, str], ...] = ()
     """Further skills of a skillset, each with the description of its use: named in its text, not part of it."""
     plugin: Path | None = None
+    fault: str | None = None
+    """Why a skillset cannot be used: it is not JSON or YAML."""
 
 
 class Plugin(msgspec.Struct, frozen=True):

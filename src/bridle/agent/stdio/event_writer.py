@@ -44,7 +44,7 @@ def _encode(event: Event) -> bytes:
 
 
 def _text(result: Result) -> bytes:
-    """Return the answer with a line end, or the error without one, as Claude Code prints them, and its reason."""
+    """Return the answer with a line end, or the error without one, as Claude Code does; its reason is our own line."""
     if isinstance(result, SuccessResult):
         return f"{result.result}\n".encode("utf-8", "surrogatepass")
     error = result.errors[0] if result.errors else ""
@@ -56,4 +56,4 @@ def _text(result: Result) -> bytes:
         case "error_max_structured_output_retries":
             return f"Error: {error}".encode()
         case _:
-            return f"Execution error: {error}".encode("utf-8", "surrogatepass") if error else b"Execution error"
+            return f"Execution error: {error}\n".encode("utf-8", "surrogatepass") if error else b"Execution error"

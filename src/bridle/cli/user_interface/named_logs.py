@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from bridle.cli.user_interface.agent_ending import read_meta_if_possible
-from bridle.cli.user_interface.terminal import chosen_run, top_of
+from bridle.cli.user_interface.terminal import chosen_run, shown_run, top_of
 from bridle.engine.process.effects import AGENT, SKILL
 from bridle.errors import RunNotFound, UsageError
 from bridle.ground.git_folder import folders_up_to_top, repository_top
@@ -233,7 +233,15 @@ def _chosen(run: Path, what: str, logs: tuple[NamedLog, ...], iteration: int | N
     if logs:
         known = ", ".join(str(number) for number in dict.fromkeys(log.iteration for log in logs) if number is not None)
         raise UsageError(f"{what} has no iteration {iteration}", remedy=f"It has these: {known}." if known else "")
-    raise UsageError(f"no agent has worked on {what}", remedy=f"Its state: bridle status {run.name}")
+    raise UsageError(f"no agent has worked on {what}", remedy=f"Its state: bridle {_status_command(run)}")
+
+
+def _status_command(run: Path) -> str:
+    """Return the command that shows the state of a run: one of the loop has a receipt."""
+    from bridle.journal.stores.file_store import FileStore
+    from bridle.loop.run_inputs import is_loop_run
+
+    return f"{'status' if is_loop_run(FileStore(run)) else 'run:status'} {shown_run(run)}"
 
 
 def _choices(tasks: Sequence[NamedTask]) -> str:

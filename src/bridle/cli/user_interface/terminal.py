@@ -13,6 +13,9 @@ from bridle.ground.git_folder import repository_top
 
 T = TypeVar("T")
 
+# The runs that a message names.
+_NAMED_RUNS = 3
+
 
 def runs_here(runs_dir: str | None = None) -> Path:
     """Return the folder of the runs: as configured, else at the top of the current repository."""
@@ -31,9 +34,34 @@ def top_of(folder: Path) -> Path:
 
 def chosen_run(argument: str, runs_dir: str | None) -> Path:
     """Return the folder of the run that the user named."""
-    from bridle.journal.stores.find_run import choose_run, runs_folders
+    from bridle.errors import RunNotFound
+    from bridle.journal.format import layout
+    from bridle.journal.stores.find_run import LAST, choose_run, matching_runs, runs_folders
 
-    return choose_run(argument, *runs_folders(runs_dir, os.environ))
+    folders = runs_folders(runs_dir, os.environ)
+    try:
+        return choose_run(argument, *folders)
+    except RunNotFound as error:
+        is_configured = runs_dir or os.environ.get(layout.RUNS_FOLDER_VARIABLE)
+        is_ambiguous = argument != LAST and matching_runs(argument, *folders)
+        if not is_configured and not is_ambiguous:
+            error.remedy = _runs_elsewhere("" if argument == LAST else argument) or error.remedy
+        raise
+
+
+def _runs_elsewhere(prefix: str) -> str | None:
+    """Return how to name the runs that the user has begun in other folders of the repository; None without any."""
+    import shlex
+
+    from bridle.ground.home import bridle_home
+    from bridle.ground.own_runs import begun_below
+
+    runs = [run for run in begun_below(top_of(Path.cwd()), bridle_home(os.environ)) if run.name.startswith(prefix)]
+    names = [shlex.quote(os.path.relpath(run)) for run in runs[:_NAMED_RUNS]]
+    more = f" and {len(runs) - len(names)} more" if len(runs) > len(names) else ""
+    return (
+        f"In other folders of the repository: {', '.join(names)}{more}. Go there, or pass it as RUN." if names else None
+    )
 
 
 def find_loop_run(argument: str | None) -> Path:

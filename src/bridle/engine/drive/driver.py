@@ -305,7 +305,7 @@ class Driver:
         if known.question is not None:  # it may have been answered since
             known = effect_attempts.read(self._open_store().state()).get(effect.effect_id, known)
         if known.question is None and known.attempts and not known.may_retry and not self._may_repeat(action):
-            text = effect_attempts.doubt_question(effect)
+            text = effect_attempts.doubt_question(self._folder.name, effect)
             await self._effects.append_entry(
                 effect_attempts.DOUBT, {"effectId": effect.effect_id, "attempt": known.attempts, "question": text}
             )

@@ -82,12 +82,13 @@ def started_data(effect: Effect, attempt: int) -> dict[str, object]:
     return {"effectId": effect.effect_id, "attempt": attempt, "kind": effect.kind}
 
 
-def doubt_question(effect: Effect) -> str:
+def doubt_question(run_id: str, effect: Effect) -> str:
     """Return the question about an effect that was interrupted with its driver."""
     name = effect.label or effect.task_id
     return (
         f"the {effect.kind} effect {name!r} was interrupted with its driver, and may have taken effect."
-        " Answer `again` to execute it again, or post its result with: bridle task:post"
+        " Answer `again` to execute it again, or post its result with:"
+        f" bridle task:post {run_id} {effect.effect_id} --status ok --value FILE"
     )
 
 

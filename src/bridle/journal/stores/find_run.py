@@ -50,13 +50,13 @@ def choose_run(argument: str, *folders: Path) -> Path:
     """Return the folder of a run for users: also a prefix of an id, or `last`, which is the newest of all folders."""
     searched = " or ".join(map(str, folders))
     if argument == LAST and not any((run_folder(LAST, runs) / layout.RUN_FILE).is_file() for runs in folders):
-        known = [run for runs in folders for run in _runs_in(runs)]
+        known = newest_runs(*folders)
         if not known:
             raise RunNotFound(
                 f"no runs in {searched}",
                 remedy="Start one with: bridle run PLAN.md (a process: bridle run:create)",
             )
-        return max(known, key=lambda run: os.stat(run / layout.RUN_FILE).st_mtime_ns)
+        return known[0]
     matching = matching_runs(argument, *folders)
     if len(matching) == 1:
         return matching[0]
@@ -64,6 +64,12 @@ def choose_run(argument: str, *folders: Path) -> Path:
         names = ", ".join(run.name for run in matching[:5])
         raise RunNotFound(f"{argument!r} could be any of {len(matching)} runs: {names}", remedy="Pass more of the id.")
     raise RunNotFound(f"no run {argument!r} in {searched}", remedy="Pass its folder, its id, or `last`.")
+
+
+def newest_runs(*folders: Path) -> list[Path]:
+    """Return the runs of all folders, newest first."""
+    known = [run for runs in folders for run in _runs_in(runs)]
+    return sorted(known, key=lambda run: os.stat(run / layout.RUN_FILE).st_mtime_ns, reverse=True)
 
 
 def matching_runs(argument: str, *folders: Path) -> list[Path]:

@@ -83,7 +83,7 @@ def not_found(effect_id: str) -> EffectNotFound:
     """Return the error for an unknown effect id."""
     return EffectNotFound(
         f"effect {effect_id} not found: no entry of the journal requests it",
-        remedy="`bridle task:list` lists the effects of the run.",
+        remedy="`bridle task:list RUN` lists the effects of the run.",
     )
 
 

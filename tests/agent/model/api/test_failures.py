@@ -58,7 +58,8 @@ PASSING = "This is a server-side issue, usually temporary — try again in a mom
         (402, "pay", "API Error: 402 pay", "unknown", "completed"),
         (422, "hm", "API Error: 422 hm", "unknown", "completed"),
         (408, "late", "API Error: 408 late", "unknown", "completed"),
-        (401, "no", "Invalid API key · Fix external API key", "authentication_failed", "completed"),
+        (401, "invalid x-api-key", "Invalid API key · Fix external API key", "authentication_failed", "completed"),
+        (401, "no", "Failed to authenticate. API Error: 401 no", "authentication_failed", "completed"),
         (403, "forbidden", "Failed to authenticate. API Error: 403 forbidden", "authentication_failed", "completed"),
         (
             404,
@@ -121,6 +122,10 @@ def test_a_token_that_is_refused_means_not_logged_in() -> None:
     heard, _ = ask_stage(error(401), ANTHROPIC_API_KEY="", ANTHROPIC_AUTH_TOKEN="t", CLAUDE_CODE_MAX_RETRIES="0")
     assert heard.failure is not None
     assert (heard.failure.text, heard.failure.status) == (NOT_LOGGED_IN, 401)
+    token = {"ANTHROPIC_API_KEY": "", "ANTHROPIC_AUTH_TOKEN": "t", "CLAUDE_CODE_MAX_RETRIES": "0"}
+    heard, _ = ask_stage(error(401, message="the token has expired"), **token)
+    assert heard.failure is not None
+    assert heard.failure.text == "Failed to authenticate. API Error: 401 the token has expired"
 
 
 def test_without_any_credential_nothing_is_asked() -> None:

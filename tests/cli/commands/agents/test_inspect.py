@@ -86,6 +86,11 @@ def test_what_cannot_be_read_is_wrong_usage(arguments: list[str], tmp_path: Path
     assert json.loads(as_json.stderr)["error"] == "USAGE"
 
 
+def test_the_file_that_cannot_be_read_is_the_one_that_the_remedy_means() -> None:
+    assert b"holds the agent's stderr with --stderr" in inspect("-", "--stderr", "missing").stderr
+    assert b"holds the agent's stdout" in inspect("missing.ndjson").stderr
+
+
 def test_the_policy_and_the_heuristics_can_be_chosen() -> None:
     asked = encode_lines([init(), assistant_line("Which?", stop_reason="end_turn"), result("Which?", num_turns=1)])
     assert document("-", stdin=asked)["error_category"] == "interactive"

@@ -120,10 +120,10 @@ def _starts_with_limit(error: RequestError) -> bool:
 def _status(error: RequestError, context: RequestContext) -> tuple[str, str]:
     text = f"API Error: {error.status} {error.message}"
     match error.status:
-        case 401:
+        case 401 if "x-api-key" in error.message.lower():
             invalid = "Invalid API key · Fix external API key" if context.has_key else NOT_LOGGED_IN
             return invalid, "authentication_failed"
-        case 403:
+        case 401 | 403:
             return f"Failed to authenticate. {text}", "authentication_failed"
         case 404:
             missing = (

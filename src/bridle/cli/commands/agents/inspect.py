@@ -115,7 +115,8 @@ def _tail(path: Path) -> str:
     try:
         return read_stderr_end(path)
     except OSError as error:
-        raise _unreadable(str(path), error) from error
+        remedy = "Name the file that holds the agent's stderr with --stderr, or omit it."
+        raise UsageError(f"cannot read {path}: {error.strerror or error}", remedy=remedy) from error
 
 
 def _unreadable(name: str, error: OSError) -> UsageError:

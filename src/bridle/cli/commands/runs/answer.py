@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from bridle.engine.inbox import Question
     from bridle.journal.stores.file_store import FileStore
 
+# The newest runs that are searched for open questions.
+SEARCHED_RUNS = 100
+
 
 @click.command("answer", short_help="Answer a breakpoint or an agent's question.")
 @click.argument("effect", required=False)
 @click.argument("text", metavar='["…"]', required=False)
-@click.argument("run", metavar="[RUN]", default="last")
+@click.argument("run", metavar="[RUN]", required=False)
 @click.option("--approve", "approved", flag_value=True, type=bool, default=None, help="Approve.")
 @click.option("--reject", "approved", flag_value=False, type=bool, help="Reject.")
 @click.option("--list", "lists", is_flag=True, help="List the open questions; then the argument is RUN.")
@@ -35,7 +38,7 @@ def command(
     *,
     effect: str | None,
     text: str | None,
-    run: str,
+    run: str | None,
     approved: bool | None,
     lists: bool,
     resume: bool,
@@ -44,7 +47,7 @@ def command(
     runs_dir: str | None,
     as_json: bool,
 ) -> int:
-    """Answer the question of EFFECT in RUN; without EFFECT, list the open questions.
+    """Answer the question of EFFECT in RUN; without EFFECT, list the open questions. Without RUN, of all runs here.
 
     EFFECT is an effect's id or a unique prefix of it. Your text is kept as it is. Any text answers a question of an
     agent of the loop; elsewhere a text that is neither a yes nor a no needs --approve or --reject. An empty text
@@ -60,9 +63,10 @@ def command(
     from bridle.wire.events.surrogates import replace_surrogates
 
     if lists or effect is None:
+        waiting = _waiting_runs(runs_dir) if effect is None else []
         folder = chosen_run(effect or "last", runs_dir)
-        return _list(folder, inbox.questions(FileStore(folder)), as_json=as_json)
-    folder = chosen_run(run, runs_dir)
+        return _list(waiting or [(folder, inbox.questions(FileStore(folder)))], folder, as_json=as_json)
+    folder = chosen_run(run, runs_dir) if run is not None else _run_of(effect, runs_dir)
     if text is None and approved is None:
         effect_id = _effect_id(FileStore(folder), effect)
         raise UsageError(
@@ -128,16 +132,61 @@ def _in_session(folder: Path) -> str:
     return f"/bridle:resume {folder.name} in the session, or " if FileReader(folder).metadata().harness else ""
 
 
-def _list(folder: Path, questions: list[Question], *, as_json: bool) -> int:
+def _waiting_runs(runs_dir: str | None) -> list[tuple[Path, list[Question]]]:
+    """Return the runs here that have open questions, newest first."""
+    import os
+
+    from bridle.engine import inbox
+    from bridle.errors import Error
+    from bridle.journal.stores.file_store import FileStore
+    from bridle.journal.stores.find_run import newest_runs, runs_folders
+
+    waiting: list[tuple[Path, list[Question]]] = []
+    for run in newest_runs(*runs_folders(runs_dir, os.environ))[:SEARCHED_RUNS]:
+        folder, questions = Path(run), []
+        try:
+            store = FileStore(folder)
+            if store.position().end is None:
+                questions = inbox.questions(store)
+        except Error:
+            continue  # the command that names it reports why it cannot be read
+        if questions:
+            waiting.append((folder, questions))
+    return waiting
+
+
+def _run_of(effect: str, runs_dir: str | None) -> Path:
+    """Return the run that asks this question; the last run where none does."""
+    from bridle.journal.stores.find_run import LAST
+
+    asking = [
+        run
+        for run, questions in _waiting_runs(runs_dir)
+        if any(question.effect_id.startswith((effect, effect.upper())) for question in questions)
+    ]
+    if len(asking) > 1:
+        names = ", ".join(run.name for run in asking[:5])
+        raise UsageError(f"{effect!r} could be a question of any of these runs: {names}", remedy="Use a longer prefix.")
+    return asking[0] if asking else chosen_run(LAST, runs_dir)
+
+
+def _list(runs: list[tuple[Path, list[Question]]], last: Path, *, as_json: bool) -> int:
+    """Print the open questions of runs, the first of which a program gets first."""
     if as_json:
-        print_document({"run": folder.name, "questions": [question.as_json() for question in questions]})
+        first, *others = (
+            {"run": run.name, "questions": [question.as_json() for question in questions]} for run, questions in runs
+        )
+        print_document({**first, "otherRuns": others} if others else first)
         return 0
-    if not questions:
-        show(f"{folder.name}: no open questions")
-    for question in questions:
-        show(f"{question.effect_id} {question.text}")
-        for option in question.options:
-            show(f"  - {option}")
+    for run, questions in runs:
+        if not questions:
+            show(f"{run.name}: no open questions")
+        elif runs != [(last, questions)]:
+            show(f"run {shown_run(run)}:")
+        for question in questions:
+            show(f"{question.effect_id} {question.text}")
+            for option in question.options:
+                show(f"  - {option}")
     return 0
 
 
@@ -153,7 +202,9 @@ def _effect_id(store: FileStore, prefix: str) -> str:
             raise UsageError(f"{prefix!r} is ambiguous: {', '.join(matching[:5])}", remedy="Use a longer prefix.")
     from bridle.engine import inbox
 
-    raise EffectNotFound(f"no effect {prefix!r} in this run", remedy=_how_to_name(inbox.questions(store), prefix))
+    raise EffectNotFound(
+        f"no effect {prefix!r} in run {store.run.name}", remedy=_how_to_name(inbox.questions(store), prefix)
+    )
 
 
 def _how_to_name(questions: list[Question], text: str) -> str:

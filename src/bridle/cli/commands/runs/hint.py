@@ -24,6 +24,7 @@ def command(*, text: str, run: str | None, as_json: bool) -> int:
     from bridle.loop import user_messages
     from bridle.loop.control.foreign_runs import check_foreign
     from bridle.loop.control.pauses import pending_pause
+    from bridle.loop.run_inputs import check_loop_run
     from bridle.wire.events.surrogates import replace_surrogates
 
     text = replace_surrogates(text)  # an argument that is not UTF-8
@@ -33,6 +34,7 @@ def command(*, text: str, run: str | None, as_json: bool) -> int:
     refuse_inside_agent("hint", folder)
     check_foreign(folder)
     store = FileStore(folder)
+    check_loop_run(store)  # no other process reads hints
     if store.position().end == COMPLETED:
         raise UsageError(
             f"{folder.name} has finished: no iteration would read the hint",

@@ -38,7 +38,7 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
     matching = exact or [entry for entry in tasks if task.lower() in entry.title.lower()]
     if len(matching) != 1:
         titles = ", ".join(entry.title for entry in matching or tasks)
-        fault = f"{task!r} matches {len(matching)} tasks" if matching else f"no task {task!r} in this run"
+        fault = f"{task!r} matches {len(matching)} tasks" if matching else f"no task {task!r} in run {folder.name}"
         raise UsageError(fault, remedy=f"Use one of: {titles}")
     title, verdict = matching[0].title, matching[0].verdict
     if verdict in ACCEPTED:
