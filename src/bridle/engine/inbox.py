@@ -134,7 +134,9 @@ def breakpoint_value(given: str | None, question: Question, *, approved: bool | 
             remedy="Add --approve or --reject; your text is recorded with it.",
         )
     if decision and given is not None and is_blank(given):
-        raise UsageError("an empty text does not approve", remedy="Write an answer, or pass --approve without a text.")
+        raise UsageError(
+            "an empty response does not approve", remedy="Write an answer, or pass --approve without a text."
+        )
     # A flag without a text is the answer itself; an empty text would not approve.
     response = given if given is not None else "approve" if approved else "reject"
     value: dict[str, Any] = {"approved": decision is True, "response": response, "respondedBy": by}
