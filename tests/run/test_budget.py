@@ -65,7 +65,8 @@ def test_a_spent_budget_stops_the_next_run_before_it_starts(tmp_path: Path, spen
     agent = successful_turn().install(tmp_path / "bin")
     finished = run_agent(agent, tmp_path).finished
     assert (finished.outcome.failed, finished.outcome.category) == (True, Category.BUDGET)
-    assert finished.outcome.reason == f"the budget is spent: {words}"
+    assert str(finished.outcome.reason).startswith(f"the budget is spent: {words} (raise or delete max_")
+    assert str(finished.outcome.reason).endswith(" in .ralph/state/budget.json)")
     assert (finished.attempts, finished.outcome.exit_code, finished.log_path) == (0, None, None)
     assert not agent.starts
     assert json.loads(path.read_bytes()) == spent
@@ -160,7 +161,9 @@ def test_a_total_with_an_unknown_cost_is_unknown_beside_its_known_part(tmp_path:
     run_agent(successful_turn().install(tmp_path / "bin", "known"), tmp_path)
     assert json.loads(path.read_bytes()) == unknown | {"known_cost_usd": 1.75, "iterations": 2}
     path.write_text(json.dumps(unknown | {"known_cost_usd": 1.75, "max_cost_usd": 1.5}))
-    assert budget.read(tmp_path).exhausted == "the budget is spent: 1.7500 of 1.5000 USD"
+    exhausted = budget.read(tmp_path).exhausted
+    assert exhausted is not None
+    assert exhausted.startswith("the budget is spent: 1.7500 of 1.5000 USD")
 
 
 def test_an_attempt_that_printed_nothing_has_cost_nothing(tmp_path: Path) -> None:

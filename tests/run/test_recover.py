@@ -44,6 +44,14 @@ def test_a_lost_run_that_printed_nothing_cost_nothing(tmp_path: Path) -> None:
     assert not budget_file(tmp_path).exists()
 
 
+def test_a_lost_start_counts_although_it_printed_nothing(tmp_path: Path) -> None:
+    lost_log(tmp_path, "", '{"agent": "claude", "mode": "coder", "pid": 7}')
+    counted = recover_killed_run(tmp_path, lock_note("run.ndjson", Budget()), Budget())
+    assert counted is not None
+    assert (counted[0].iterations, counted[0].total_cost_usd) == (1, 0)
+    assert not session_file(tmp_path).exists()
+
+
 def test_a_lost_run_with_a_damaged_description_is_counted_and_the_damage_left_alone(tmp_path: Path) -> None:
     log = lost_log(tmp_path, init() + result(total_cost_usd=0.5), "{torn")
     counted = recover_killed_run(tmp_path, lock_note("run.ndjson", Budget()), Budget())

@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from bridle.cli.user_interface.ask_report import cost_line
 from bridle.errors import UsageError
+from bridle.run import budget as budgets
 from bridle.run.request import Limits, Permission, Request
 from bridle.run.runner import AgentRun
 from bridle.run.watchdog import Watchdog
@@ -525,3 +527,23 @@ def test_the_limits_are_on_by_default() -> None:
 
 def vars_of(value: Limits) -> list[float]:
     return [value.run_seconds, value.idle_seconds, value.tool_idle_seconds, value.after_result_seconds]
+
+
+def test_a_start_that_is_interrupted_before_its_first_output_counts(tmp_path: Path) -> None:
+    agent = Script().sleep().install(tmp_path / "bin")
+
+    async def main() -> AgentRun:
+        agent_run = AgentRun(Request("hi", tmp_path), environment=agent.environment())
+        running = asyncio.create_task(agent_run.to_end())
+        async with asyncio.timeout(HANG_SECONDS):
+            while not agent.starts:
+                await asyncio.sleep(0.01)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        return agent_run
+
+    finished = asyncio.run(main()).finished
+    assert finished is not None
+    assert (budgets.read(tmp_path).iterations, budgets.read(tmp_path).total_cost_usd) == (1, 0)
+    assert cost_line(finished) == "it printed nothing; its cost counts as 0"

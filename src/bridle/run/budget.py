@@ -60,11 +60,17 @@ class Budget(Struct, frozen=True):
     def exhausted(self) -> str | None:
         """Return why the next run may not start; None if it may."""
         if self.max_cost_usd is not None and self.known_cost_usd >= self.max_cost_usd:
-            return f"the budget is spent: {self.known_cost_usd:.4f} of {self.max_cost_usd:.4f} USD"
+            return (
+                f"the budget is spent: {self.known_cost_usd:.4f} of {self.max_cost_usd:.4f} USD ({_remedy(_FIELDS[1])})"
+            )
         if self.max_iterations is not None and self.iterations >= self.max_iterations:
             runs = "run" if self.max_iterations == 1 else "runs"
-            return f"the budget is spent: {self.iterations} of {self.max_iterations} {runs}"
+            return f"the budget is spent: {self.iterations} of {self.max_iterations} {runs} ({_remedy(_FIELDS[3])})"
         return None
+
+
+def _remedy(name: str) -> str:
+    return f"raise or delete {name} in {STATE_FOLDER}/budget.json"
 
 
 class RunLimits(Struct, frozen=True):

@@ -26,8 +26,8 @@ def lock_note(log_name: str, budget: Budget) -> str:
 def recover_killed_run(workspace: Path, note: str, budget: Budget) -> tuple[Budget, Cost, Path] | None:
     """Count the run that left this note in the lock, and finish its log; None where there is nothing to count.
 
-    That is the case where there is no such log, the agent had printed nothing, or the run was killed after it had
-    been counted: then the budget has more runs than the note says.
+    That is the case where there is no such log, no agent was started, or the run was killed after it had been counted:
+    then the budget has more runs than the note says.
     """
     counted, _, name = note.partition(" ")
     log = _find_log(workspace, name)
@@ -37,7 +37,8 @@ def recover_killed_run(workspace: Path, note: str, budget: Budget) -> tuple[Budg
     meta, record = run.meta, run.record
     if not meta.is_ended:
         mark_lost(log)
-    if not record.events or budget.iterations > int(counted):
+    was_started = record.events or meta.pid is not None  # written just before the start
+    if not was_started or budget.iterations > int(counted):
         return None
     session = session_to_resume(record, meta.ending_of(record))
     if session is not None and (meta.agent or DEFAULT_AGENT) in CLAUDE_LIKE and meta.mode in list(Mode):

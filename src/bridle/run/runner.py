@@ -142,9 +142,10 @@ class AgentRun:
                     async for events in batches:
                         yield events
             except BaseException:
-                # The next --continue resumes the session of an interrupted run, and its tokens were spent.
+                # The next --continue resumes the session of an interrupted run, and its start counts.
                 if attempt.record.events:
                     self._remember_session(attempt, expected)
+                if attempt.started:
                     self._spend(attempt, budget)
                 self._conclude(attempt, expected, number, program)
                 raise

@@ -44,6 +44,8 @@ def final_lines(finished: Finished, limits: Limits) -> Iterator[str]:
 def cost_line(finished: Finished) -> str:
     """Return what all attempts cost, and where the figure comes from."""
     attempts = f" in {finished.attempts} attempts" if finished.retried else ""
+    if not finished.record.events and not finished.retried:
+        return "it printed nothing; its cost counts as 0"
     if finished.total_cost_usd is None:
         return f"its cost{attempts} is not known"
     source = ", by its tokens and the price list" if finished.cost_source == "prices" else ""
