@@ -15,6 +15,7 @@ from bridle.ground.git_folder import find_common_folder, repository_top
 from bridle.ground.git_index import tracked_names, tracks
 from bridle.ground.home import bridle_home
 from bridle.ground.light.abc_names import Mapping
+from bridle.ground.light.quick_sha256 import sha256
 from bridle.ground.lock import FileLock
 
 LOCAL_SETTINGS = ".claude/settings.local.json"
@@ -217,8 +218,6 @@ def _process_files(repository: Path, home: Path) -> list[Path]:
 
 def digest(repository: Path, kind: str, home: Path) -> str:
     """Return the digest of the names, modes and contents of all files of a kind."""
-    from hashlib import sha256
-
     total = sha256()
     for path in shipped_files(repository, kind, home):
         total.update(os.fsencode(os.path.relpath(path, repository)) + b"\0")

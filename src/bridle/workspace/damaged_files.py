@@ -6,7 +6,6 @@ of each is kept in memory while programs run that could destroy it. No git is st
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shlex
@@ -186,6 +185,8 @@ def _is_readable(name: str, data: bytes) -> bool:
 
 def _is_index(data: bytes) -> bool:
     """Return whether an index has its header and, unless git was configured to write none, its checksum."""
+    import hashlib  # late: `bridle status` imports this module where git fails
+
     return data.startswith(b"DIRC") and any(
         data[-size:] in (bytes(size), digest(data[:-size], usedforsecurity=False).digest())
         for digest, size in ((hashlib.sha1, _SHA1_BYTES), (hashlib.sha256, _SHA256_BYTES))
