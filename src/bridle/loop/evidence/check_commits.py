@@ -20,8 +20,9 @@ from bridle.loop import effects
 from bridle.loop.adoption.user_changes import FOUND
 from bridle.loop.performers.branch import ITERATION, JOURNAL, RUN, TASK
 from bridle.loop.run_inputs import read_inputs
-from bridle.workspace.commit import CommitInfo, read_commits
+from bridle.workspace.commit import CommitInfo, is_ancestor, read_commits
 from bridle.workspace.forged_objects import find_forged_in_commit
+from bridle.workspace.git import Git
 from bridle.workspace.inert_git import inert_git
 
 
@@ -45,6 +46,7 @@ async def check_commits(run: Path, heads: Sequence[str], environment: dict[str, 
         listed = (
             [] if branch is None else await read_commits(git, branch, f"^{inputs.base}", *(f"^{tip}" for tip in known))
         )
+        moved = await branch_fault(git, store)
         forged = {commit: await find_forged_in_commit(git, commit) for commit in found}
     except GitError as error:
         return CommitFindings(missing=[Finding("commits", f"they were not compared: {error.message}")])
@@ -58,8 +60,39 @@ async def check_commits(run: Path, heads: Sequence[str], environment: dict[str, 
         for name, what in forged.get(commit, {}).items():
             fault = f"the object {name} ({what}) was replaced: its content does not have this id"
             findings.wrong.append(Finding(f"commit {commit}", fault))
-    findings.wrong.extend(_unrecorded(run.name, listed, found, recorded))
+    unrecorded = list(_unrecorded(run.name, listed, found, recorded))
+    findings.wrong.extend(unrecorded)
+    if moved is not None and not unrecorded:
+        findings.wrong.append(Finding(f"branch {inputs.branch}", moved))
     return findings
+
+
+async def branch_fault(git: Git, store: FileStore) -> str | None:
+    """Return how the branch of a run differs from its journal: it must contain the last commit; None if it does.
+
+    Nothing is said about a branch that does not exist any more.
+    """
+    branch = await git.object(f"refs/heads/{read_inputs(store).branch}")
+    last = _last_tip(store)
+    if branch is None or last is None or await git.object(f"{last}^{{commit}}") is None:
+        return None
+    if await is_ancestor(git, last, branch):
+        return None
+    return f"it is at {branch}, which does not contain {last}, the last commit of the journal: it was moved"
+
+
+def _last_tip(store: FileStore) -> str | None:
+    """Return the commit to which the run moved its branch last, or which it found there when it was resumed."""
+    state = store.state()
+    resolved = [effect for effect in state.resolved if effect.status == RESOLVED_OK and effect.resolution is not None]
+    is_parallel = any(effect.kind in (effects.LAND, effects.PREPARE_COPY) for effect in resolved)
+    fields = {effects.LAND: "commit"} if is_parallel else {effects.COMMIT: "commit", effects.ROLLBACK: "head"}
+    found = [(entry.seq, entry.text("tip")) for entry in state.notes if entry.type == FOUND]
+    for effect in resolved:
+        if effect.kind in fields and effect.resolution is not None:
+            found.append((effect.resolution.seq, JsonFields(store.result(effect).value).text(fields[effect.kind])))
+    tips = [(seq, tip) for seq, tip in found if tip]
+    return max(tips)[1] if tips else None
 
 
 def recorded_commits(store: FileStore) -> dict[str, str]:

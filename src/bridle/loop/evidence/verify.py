@@ -13,10 +13,11 @@ from bridle.journal.stores.file_store import FileStore
 from bridle.journal.upkeep.audit import audit
 from bridle.loop.control.foreign_runs import is_foreign
 from bridle.loop.evidence import envelope
-from bridle.loop.evidence.check_commits import head_fault, recorded_commits
+from bridle.loop.evidence.check_commits import branch_fault, head_fault, recorded_commits
 from bridle.loop.evidence.signatures import GOOD, UNKNOWN_SIGNER, Signatures, Verdict
 from bridle.loop.evidence.statement import StatementFacts, read_statement
 from bridle.loop.performers.branch import RUN, TASK
+from bridle.loop.run_inputs import read_inputs
 from bridle.workspace.commit import CommitInfo, read_commits
 from bridle.workspace.forged_objects import find_forged_in_commit, find_replaced
 from bridle.workspace.git import Git
@@ -98,7 +99,7 @@ async def verify_receipt(git: Git, receipt: VerifiedReceipt, runs: Path) -> Veri
     facts = receipt.facts
     found = {info.commit: info for info in await read_commits(git, ids=list(facts.commits))} if facts.commits else {}
     journal = _journal_of(runs, facts.run)
-    result.faults += _journal_faults(facts, journal)
+    result.faults += [*_journal_faults(facts, journal), *await _branch_faults(git, runs, facts.run, journal)]
     for commit in facts.commits:
         info = found.get(commit)
         if info is None:
@@ -143,6 +144,7 @@ async def verify_commits(
             continue
         if run not in journals:
             journals[run] = _journal_of(runs, run)
+            result.faults += await _branch_faults(git, runs, run, journals[run])
             result.faults += [
                 fault for one in receipts if one.facts.run == run for fault in _journal_faults(one.facts, journals[run])
             ]
@@ -200,6 +202,18 @@ def _journal_of(runs: Path, run: str) -> _Journal | None:
         return _Journal(report.chain.heads, commits, faults, is_foreign(folder))
     except Error as error:
         return _Journal([], {}, [f"run {run}: {error.message}"])
+
+
+async def _branch_faults(git: Git, runs: Path, run: str, journal: _Journal | None) -> list[str]:
+    """Return that the branch of a run is where its journal did not put it."""
+    if journal is None or journal.faults or journal.is_foreign:
+        return []
+    try:
+        store = FileStore(runs / run)
+        fault = await branch_fault(git, store)
+        return [] if fault is None else [f"the branch {read_inputs(store).branch}: {fault}"]
+    except Error:
+        return []  # it is no run of the loop
 
 
 def _journal_faults(facts: StatementFacts, journal: _Journal | None) -> list[str]:
