@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bridle.engine.drive.driver_lock import find_driver
 from bridle.errors import DiskError, GitError
 from bridle.loop.effect_results import FileReport
 from bridle.loop.performers import branch
@@ -21,6 +22,7 @@ from bridle.loop.protection.recorded import startup_files
 from bridle.loop.protection.recorded.walk_files import walk
 from bridle.loop.protection.repairs import OUR_FOLDERS
 from bridle.loop.working_copy import stale_git_locks
+from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import discard_broken
 from bridle.workspace import git_leftovers, git_links, snapshot, special_files
@@ -132,10 +134,25 @@ async def _restore_git(
 async def restore_changed_refs(context: RunContext, baseline: Baseline, now: GitMetadata) -> list[FileReport]:
     """Restore branches, tags and reflogs after an agent or a check; report what was changed."""
     reports = []
-    if now.refs != baseline.metadata.refs:
-        reports += await restore_refs(context.git, baseline.metadata, now, context.came_from)
+    if (now.refs, now.shadows) != (baseline.metadata.refs, baseline.metadata.shadows):
+        reports += await restore_refs(
+            context.git,
+            baseline.metadata,
+            now,
+            context.came_from,
+            own=run_branch(context.run),
+            is_resting=lambda name: _is_resting(context, name),
+        )
         baseline.accept_refs(now, read_git(context, baseline))
     return [*reports, *git_metadata.restore_logs(baseline.metadata, now)]
+
+
+def _is_resting(context: RunContext, branch: str) -> bool:
+    """Return whether a branch is of another run of this repository that no driver works on."""
+    runs = context.run_folder.parent
+    names = os.listdir(runs) if runs.is_dir() else []
+    found = next((name for name in names if f"bridle/{name.lower()}" == branch), None)
+    return found is not None and find_driver(runs / found) is None
 
 
 async def _restore_snapshot(context: RunContext, before: Snapshot) -> list[FileReport]:

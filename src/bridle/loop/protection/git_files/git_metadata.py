@@ -3,8 +3,8 @@
 No commit contains these, so an agent's changes would remain unseen. Hooks and settings run programs whenever the user
 uses git, and ignore rules hide from the commit what checks see: all of them are restored, also in the folders of other
 worktrees and of submodules. They are restored before Bridle starts git again, which would obey them. Branches belong to
-the user, who may use them during the run: deleted ones are restored, and so is the branch that the run started from,
-unless it is checked out; other changes are only reported. Entries of reflogs, which are also the stashes, are restored.
+the user, who may use them during the run: see `restore_refs`. Entries of reflogs, which are also the stashes, are
+restored.
 
 Agents that work at the same time share one baseline, read before the first of them: what one of them changes is never
 the baseline of another.
@@ -13,7 +13,6 @@ the baseline of another.
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,11 +22,10 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.errors import DiskError
-from bridle.ground import disk, files_below
+from bridle.ground import files_below
 from bridle.ground.git_folder import find_common_folder, submodule_folders
 from bridle.loop.effect_results import FileReport
-from bridle.loop.protection.git_files import reflogs
+from bridle.loop.protection.git_files import reflogs, watched_refs
 from bridle.workspace import damaged_files, git_links, object_caches
 
 # Settings, ignore rules and hooks have a few kilobytes; the index of a worktree, 100 bytes for each file.
@@ -39,8 +37,6 @@ SHOWN = 10
 
 HEADS = "refs/heads/"
 NATIVE_HOOKS = ".a5c/hooks"
-_WATCHED_REFS = (HEADS, "refs/tags/", "refs/stash", "refs/replace/")
-_OUR_BRANCHES = "refs/heads/bridle/"
 # What git obeys in its folder, besides hooks: gitrepository-layout(5).
 _FILES = (
     *("config", "config.worktree", "commondir", "shallow", "info/exclude", "info/attributes", "info/grafts"),
@@ -59,11 +55,6 @@ _EXPECTED = (
 )
 _WORKTREES = "worktrees/"
 _MODULES = "modules/"
-_PACKED = "packed-refs"
-# A ref is one line.
-_LINE_LIMIT_BYTES = 64 * 1024
-_VALUE = re.compile(rb"(?:[0-9a-f]{40}(?:[0-9a-f]{24})?|ref: refs/\S+)\s*")
-_PACKED_LIMIT_BYTES = 64 * 1024 * 1024
 _SAMPLE = ".sample"
 _NONE_LINKED: Mapping[str, str] = {}
 _NO_COMMIT = "because no commit contains it"
@@ -88,6 +79,8 @@ class GitMetadata(Struct, frozen=True):
     """Reflogs; that of `refs/stash` has the stashes."""
     real_folders: Mapping[str, str] = {}
     """Folders of git that the user has linked, and where they lead."""
+    shadows: frozenset[str] = frozenset()
+    """Files that git takes for a branch or tag before the one of that name."""
 
 
 class Baseline:
@@ -184,13 +177,15 @@ def read_metadata(folder: Path, repository: Path | None = None, *, place: Path |
     folders = ["", *(f"{module}/" for module in modules)]
     names = [*_control_files(place, folders, real), *_native(repository or folder)]
     names += [f"{worktree}{name}" for worktree in worktrees for name in _FILES_OF_WORKTREE]
+    refs = watched_refs.read(place)
     return GitMetadata(
         place,
         _read_files(place, names, real),
-        dict(_refs(place)),
+        refs,
         frozenset((*modules, *worktrees)),
         reflogs.read(place),
         real,
+        watched_refs.find_shadows(place, ["", *worktrees], refs),
     )
 
 
@@ -310,40 +305,6 @@ def write_file(place: Path, name: str, was: File | None, real: Mapping[str, str]
         files_below.link(top, inside, os.fsdecode(was[1]))
     else:
         files_below.replace(top, inside, was[1], mode=stat.S_IMODE(was[0]))
-
-
-def _refs(place: Path) -> Iterator[tuple[str, str]]:
-    """Yield every branch and tag but Bridle's own; loose refs come last, because they override packed ones."""
-    try:
-        packed = disk.read_bounded(place / _PACKED, _PACKED_LIMIT_BYTES).decode("utf-8", "surrogateescape")
-    except DiskError:
-        packed = ""
-    for line in packed.splitlines():
-        value, _, name = line.partition(" ")
-        if _is_watched(name) and _VALUE.fullmatch(value.encode("utf-8", "surrogateescape")):
-            yield name, value
-    for top in ("refs/heads", "refs/tags", "refs/replace", "refs/stash"):
-        yield from _loose(place, top)
-
-
-def _loose(place: Path, top: str) -> Iterator[tuple[str, str]]:
-    for name in [top, *_files_in(place, top)]:
-        data = None if name.endswith(".lock") or not _is_watched(name) else _line(place, name)
-        if data is not None and _VALUE.fullmatch(data):  # git ignores any other, and it may be of another file
-            yield name, data.decode("utf-8", "surrogateescape").strip()
-
-
-def _files_in(place: Path, name: str) -> Iterator[str]:
-    top, inside = git_links.real_place(place, name)
-    return (name + file.removeprefix(inside) for file in files_below.walk(top, inside))
-
-
-def _line(place: Path, name: str) -> bytes | None:
-    return files_below.read(*git_links.real_place(place, name), _LINE_LIMIT_BYTES)
-
-
-def _is_watched(name: str) -> bool:
-    return name.startswith(_WATCHED_REFS) and not name.startswith(_OUR_BRANCHES)
 
 
 def _names(place: Path, name: str, real: Mapping[str, str]) -> list[str]:
