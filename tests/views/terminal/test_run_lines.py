@@ -128,14 +128,14 @@ def test_commits_restored_files_and_reverted_work_are_shown() -> None:
     lines = printed_lines(
         finished(effects.PROTECT, {}, undone),
         finished(effects.COMMIT, {}, {"commit": "1a2b3c4d5e6f7890", "folded": ["x", "y"]}),
-        finished(effects.COMMIT, {}, {"refused": "no"}),
+        finished(effects.COMMIT, {}, {"refused": "no\nand never"}),
         finished(effects.ROLLBACK, {"why": "it broke 'Prices'"}, {"kept": "run-undone-1"}),
     )
     assert lines == [
         "      restored tests/a.py: a check names it",
         "      committed 1a2b3c4d5e",
         "      squashed 2 commits made while the agent worked: git log -2 x",
-        "      commit rejected: no",
+        "      commit rejected: no and never",
         "      reverted: it broke 'Prices'",
         "      kept as refs/bridle/snapshots/run-undone-1",
     ]

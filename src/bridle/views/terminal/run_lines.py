@@ -233,7 +233,7 @@ def _check(check: CheckResult) -> Segment:
 
 def _committed(result: CommitResult) -> Iterator[Segment]:
     if result.refused:
-        yield f"commit rejected: {result.refused[:TEXT_CHARACTERS]}", "state.error"
+        yield f"commit rejected: {' '.join(result.refused.split())[:TEXT_CHARACTERS]}", "state.error"
     elif result.commit:
         yield f"committed {result.commit[:COMMIT_CHARACTERS]}", "code"
     if result.folded:
