@@ -54,16 +54,21 @@ async def read_git_status(cwd: Path, top: Path, environment: Mapping[str, str]) 
     """Run `git status` and `git log` concurrently. Changes inside submodules are not read."""
     outside = program_path.outside_environment(environment, top)
     quiet = {**outside, **_QUIET, "LC_ALL": "C.UTF-8"}
-    listed = await _git(LIST_CONFIG, cwd, quiet)
-    if listed is None:  # it is not known what git would run
-        return GitStatus(git_files.current_branch(top), git_files.main_branch(top), None, None)
-    quiet |= inert_settings(listed, quiet)
     status, commits = await asyncio.gather(
-        _git(("status", "--short", "--ignore-submodules=all"), cwd, quiet),
+        _status(cwd, quiet),
         _git(("log", "--oneline", "--no-decorate", "-n", _COMMITS), cwd, quiet),
     )
     # `git log` fails in a repository without commits.
     return GitStatus(git_files.current_branch(top), git_files.main_branch(top), status, commits or "")
+
+
+async def _status(cwd: Path, environment: Mapping[str, str]) -> str | None:
+    """Run `git status` without the filters of the repository; None if they cannot be listed."""
+    listed = await _git(LIST_CONFIG, cwd, environment)
+    if listed is None:
+        return None
+    inert = {**environment, **inert_settings(listed, environment)}
+    return await _git(("status", "--short", "--ignore-submodules=all"), cwd, inert)
 
 
 async def _git(arguments: tuple[str, ...], cwd: Path, environment: Mapping[str, str]) -> str | None:
