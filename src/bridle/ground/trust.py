@@ -69,7 +69,8 @@ def is_trusted(repository: Path, home: Path, kind: str = HOOKS) -> bool:
     """Return whether the user has agreed to what the repository has of this kind now."""
     if not os.access(home, os.X_OK):
         return False  # missing, or hidden in a sandbox
-    return _agreed(repository, home).get(kind) == digest(repository, kind, home)
+    agreed = _agreed(repository, home).get(kind)
+    return agreed is not None and agreed == digest(repository, kind, home)
 
 
 def are_settings_trusted(folder: Path, environment: Mapping[str, str], config_folder: Path) -> bool:
