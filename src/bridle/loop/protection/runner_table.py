@@ -137,7 +137,7 @@ RUNNERS: dict[str, Runner] = {
         files=("pants.toml",), closed=(".pants.rc", ".pants.bootstrap"), definitions=("BUILD", "BUILD.pants")
     ),
     "pdm": Runner(closed=("pdm.toml",), toml="tool.pdm.scripts"),
-    "pest": Runner(files=("phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml", "tests/Pest.php")),
+    "pest": Runner(files=("phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"), definitions=("Pest.php",)),
     "phing": Runner(definitions=("build.xml",)),
     "phpstan": Runner(files=("phpstan.neon", "phpstan.neon.dist", "phpstan.dist.neon")),
     "phpunit": Runner(files=("phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml")),
