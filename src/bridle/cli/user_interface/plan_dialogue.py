@@ -20,7 +20,7 @@ from bridle.run.finished import Finished
 from bridle.run.isolation.sandbox_rules import ChosenSandbox
 from bridle.run.policy import asks_without_output, describe_end
 from bridle.run.request import Auth, Limits, Mode, Permission, Reasoning, Request
-from bridle.run.runner import run
+from bridle.run.runner import AgentRun
 from bridle.views.terminal.run_lines import AgentLines
 from bridle.wire.events.events import Event
 from bridle.wire.mask import Mask, secret_values
@@ -55,7 +55,11 @@ class Planner(Struct):
             if finished is None:
                 return INTERRUPTED
             record, outcome = finished.record, finished.outcome
-            if self.may_ask and asks_without_output(record, outcome):
+            is_asking = asks_without_output(record, outcome)
+            if is_asking and not self.may_ask:
+                self.unanswered = [record.answer.question]
+                return self._fail(f"the agent still asks: {' '.join(record.answer.question.split())}")
+            if is_asking:
                 answer: drafting.Answer = drafting.Questions((record.answer.question,))
             elif outcome.failed:
                 return self._fail(describe_end(record, outcome))
@@ -70,13 +74,18 @@ class Planner(Struct):
                 corrections -= 1
                 prompt = answer.prompt
                 continue
-            replies = _ask_user(answer.texts)
+            self.unanswered = list(answer.texts)
+            try:
+                replies = _ask_user(answer.texts)
+            except KeyboardInterrupt:
+                say("interrupted; no plan was written: the questions were not answered")
+                return INTERRUPTED
             if replies is None:
-                self.unanswered = list(answer.texts)
                 for question in self.unanswered:
                     say(f"question: {question}")
                 say("no plan was written: the questions were not answered. With --no-questions the agent decides.")
                 return WAITING
+            self.unanswered = []
             rounds -= 1
             self.may_ask = rounds > 0
             prompt = drafting.answers_prompt(answer.texts, replies, may_ask=self.may_ask)
@@ -126,19 +135,20 @@ class Planner(Struct):
         )
         is_announced = self.session_id is None
 
+        agent_run = AgentRun(request, environment=dict(os.environ), say=say, is_announced=is_announced)
+
         async def turn() -> Finished:
             await count_worktrees(request.workspace, say)
-            return await run(
-                request, environment=dict(os.environ), say=say, on_event=_printer(), is_announced=is_announced
-            )
+            return await agent_run.to_end(_printer())
 
         finished = run_interruptible(turn())
+        if finished is not None and finished.unusable is not None:
+            raise finished.unusable
+        if agent_run.finished is not None:  # of an interrupted one too
+            self.known_cost_usd += agent_run.finished.known_cost_usd
+            self.is_cost_known = self.is_cost_known and agent_run.finished.total_cost_usd is not None
         if finished is None:
             return None
-        if finished.unusable is not None:
-            raise finished.unusable
-        self.known_cost_usd += finished.known_cost_usd
-        self.is_cost_known = self.is_cost_known and finished.total_cost_usd is not None
         self.session_id = finished.session_id or self.session_id
         return finished
 

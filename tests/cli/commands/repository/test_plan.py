@@ -125,6 +125,14 @@ def test_a_question_in_words_is_asked_too(tmp_path: Path) -> None:
     assert (here.folder / "PLAN.md").read_text() == PLAN
 
 
+def test_an_agent_that_asks_after_the_last_answer_ends_with_its_question(tmp_path: Path) -> None:
+    with place(tmp_path, *[says("Per key\n\nor per user?")] * 3) as here:
+        done = here.plan("Limit the rate", "--agent", "bridle-agent", "--no-questions", "--json")
+    assert done.returncode == 1
+    assert "no plan was written: the agent still asks: Per key or per user?" in done.stderr
+    assert json.loads(done.stdout)["questions"] == ["Per key\n\nor per user?"]
+
+
 def test_a_plan_that_cannot_be_read_goes_back_with_everything_that_is_wrong(tmp_path: Path) -> None:
     wrong = "# X\n\n## A\nNeeds: Nobody\nCheck: `true`\n\n## A\nCheck: `true`\n"
     with place(tmp_path, answers(plan=wrong), answers(plan=f"```markdown\n{PLAN}```")) as here:
@@ -228,8 +236,12 @@ def test_ctrl_c_at_a_question_ends_it_with_130_and_no_file(tmp_path: Path) -> No
             assert select.select([master], [], [], LIMIT_SECONDS)[0], seen
             seen += os.read(master, 65536)
         os.write(master, b"\x03")
+        while b"cost: " not in seen:
+            assert select.select([master], [], [], LIMIT_SECONDS)[0], seen
+            seen += os.read(master, 65536)
         assert child.wait(LIMIT_SECONDS) == 130
         os.close(master)
+    assert b"interrupted; no plan was written: the questions were not answered" in seen
     assert not (here.folder / "PLAN.md").exists()
 
 

@@ -217,7 +217,7 @@ def _with_key_source(show: Callable[[Event], None], task: str) -> Callable[[Even
         if is_first and isinstance(event, Init):
             is_first = False
             if event.api_key_source is not None:
-                subject = "" if task == DEFAULT_TASK else f" ({task})"
+                subject = "" if task == DEFAULT_TASK or not task.strip() else f" ({task})"
                 _say(f"apiKeySource={event.api_key_source}{subject}")
         show(event)
 
