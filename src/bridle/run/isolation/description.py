@@ -51,7 +51,7 @@ _STATE_OF_AGENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "gemini": {
         ".gemini": (
-            *("settings.json", "GEMINI.md", "trustedFolders.json", "keybindings.json", ".env"),
+            *("settings.json", "GEMINI.md", "trustedFolders.json", ".env"),
             *("commands/", "extensions/", "hooks/", "policies/", "skills/", "agents/"),
         ),
         ".gemini/tmp": ("bin/",),
