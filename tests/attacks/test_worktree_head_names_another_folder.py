@@ -1,26 +1,33 @@
 """Attack: code in a linked worktree writes a HEAD that names a ref outside of the refs, or links its branch's folder.
 
-The folder of the branch is writable in the next sandbox, so that the worktree can commit: it would be any folder of
-the host.
+A copy of the folder of the branch is writable in the next sandbox, so that the worktree can commit, and the branch is
+copied back: it would be any folder of the host.
 
-With the sandbox: the same; only a folder below `refs/heads` is writable, and no link is followed.
+With the sandbox: the same; only a folder below `refs/heads` is copied, and no link is followed.
 Without: it writes wherever you can.
 Reported: nothing to report.
 """
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from bridle.run.isolation import bubblewrap
+from bridle.run.isolation.branch_view import make_branch_view
 from tests.attacks.fixtures.sandboxed import git, make_target
 
 
 def writable_folders(git_folder: Path, worktree: Path) -> set[str]:
     mounts = bubblewrap._shared_by_worktrees(git_folder, worktree)
-    return {str(mount.path.relative_to(git_folder.parent)) for mount in mounts if mount.options[0] == "--bind"}
+    private = worktree.parents[3] / "private"
+    view = make_branch_view(git_folder, worktree, private)
+    if view is not None:
+        shutil.rmtree(private)
+    places = [mount.path for mount in mounts if mount.options[0] == "--bind"] + ([] if view is None else [view.folder])
+    return {str(place.relative_to(git_folder.parent)) for place in places}
 
 
 @pytest.mark.parametrize("name", ["../../../../victim/x", "../x", "a/../../../../../victim/x", "/victim/x", "", "."])
