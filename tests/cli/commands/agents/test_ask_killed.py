@@ -46,5 +46,6 @@ def test_killed_at_any_moment_it_leaves_nothing_running_and_nothing_torn(tmp_pat
     finished = run_bridle("ask", "--cwd", str(tmp_path), "hello", environment=environment)
     assert (finished.returncode, finished.stdout) == (0, "done\n")
     budget = json.loads(budget_file(tmp_path).read_bytes())
-    assert codes.count(0) < budget["iterations"] <= len(agent.starts) + 1
+    # A start is recorded just before it: one that was killed in between counts, and the agent does not know of it.
+    assert codes.count(0) < budget["iterations"] <= len(codes) + 1
     assert json.loads(session_file(tmp_path).read_bytes())["coder_session_id"]
