@@ -11,31 +11,12 @@ Reported: in the receipt, by name.
 
 from __future__ import annotations
 
-import asyncio
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from bridle.loop.effect_results import FileReport
-from bridle.loop.protection.git_files import git_metadata
-from bridle.loop.protection.git_files.restore_refs import restore_refs
-from bridle.workspace.git import Git
+from tests.attacks.fixtures.agent_at_work import attack
 from tests.attacks.fixtures.sandboxed import git, make_target
-
-
-def attack(work: Path, script: str) -> dict[str, str]:
-    """Let an agent run a script without a sandbox; return what is restored and reported after it."""
-
-    async def play() -> list[FileReport]:
-        with git_metadata.agent_at_work(work) as baseline:
-            subprocess.run(["/bin/sh", "-c", script], cwd=work, check=True, timeout=60)
-            now = git_metadata.read_metadata(work, place=baseline.metadata.folder)
-            reports = git_metadata.restore_files(baseline.metadata, now)
-            reports += await restore_refs(Git(work), baseline.metadata, now, None)
-            return [*reports, *git_metadata.restore_logs(baseline.metadata, now)]
-
-    return {report.path: report.what for report in asyncio.run(play())}
 
 
 def test_what_git_obeys_is_restored(tmp_path: Path) -> None:

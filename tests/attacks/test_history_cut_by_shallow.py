@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from bridle.run.isolation.sandbox_rules import OFF
+from tests.attacks.fixtures.agent_at_work import attack
 from tests.attacks.fixtures.sandboxed import git, make_target
-from tests.attacks.test_git_metadata_of_the_user import attack
 from tests.loop.fixtures.repositories import make_repository
 
 CUT = "git rev-parse HEAD > .git/shallow"

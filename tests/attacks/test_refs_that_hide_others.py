@@ -4,7 +4,7 @@
 remote, and a file `.git/main` before all of them: the user would look at the agent's commit, or merge it. The branch of
 another run would be merged as verified.
 
-With the sandbox: no file is added to `.git` itself, and no branch of another run is moved; other refs are as without.
+With the sandbox: the same; but no file is added to `.git` itself, and no branch of another run is moved.
 Without: what the run may not move is removed, or what it was before. A moved branch of the user is only reported.
 Reported: in the receipt, by name.
 """
@@ -17,8 +17,8 @@ from pathlib import Path
 from bridle.loop.protection.git_files import git_metadata
 from bridle.loop.protection.git_files.restore_refs import restore_refs
 from bridle.workspace.git import Git
+from tests.attacks.fixtures.agent_at_work import attack
 from tests.attacks.fixtures.sandboxed import git, make_target
-from tests.attacks.test_git_metadata_of_the_user import attack
 
 EVIL = "EVIL=$(git commit-tree HEAD^{tree} -p HEAD -m evil); "
 ADDED = {

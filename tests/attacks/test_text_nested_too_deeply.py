@@ -3,7 +3,7 @@
 The agent wants to end the run, and each `bridle resume`, by a `conftest.py` or `pyproject.toml` that makes Bridle run
 out of memory or depth. It gains nothing: the file counts as one that cannot be read, and is restored.
 
-With the sandbox: restored.
+With the sandbox: the same; Bridle reads the file itself.
 Without: restored.
 Reported: in the receipt, as a file that can no longer be read.
 """

@@ -61,6 +61,7 @@ class Attempt(Struct):
     stderr: str = ""
     corrections: int = 0
     started: float = 0.0
+    was_started: bool = False
     seconds: float = 0.0
     _last_byte: float = 0.0
     _done: float | None = None
@@ -144,7 +145,12 @@ class Attempt(Struct):
             process_limit=self.request.sandbox.rules.max_processes,
         )
         self.started = self._last_byte = clock.monotonic()
-        child = await child_process.start(spawn, on_chunk=self.log.write, on_stderr=self.log.write_stderr)
+        try:
+            self.was_started = True  # also where the start is interrupted
+            child = await child_process.start(spawn, on_chunk=self.log.write, on_stderr=self.log.write_stderr)
+        except Exception:
+            self.was_started = False
+            raise
         decoder = decoder_for(self.request.agent)
         try:
             async with aclosing(self._converse(child, decoder)) as batches:

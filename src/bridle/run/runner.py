@@ -145,7 +145,7 @@ class AgentRun:
                 # The next --continue resumes the session of an interrupted run, and its start counts.
                 if attempt.record.events:
                     self._remember_session(attempt, expected)
-                if attempt.started:
+                if attempt.was_started:
                     self._spend(attempt, budget)
                 self._conclude(attempt, expected, number, program)
                 raise

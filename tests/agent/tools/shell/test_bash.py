@@ -303,7 +303,7 @@ def test_a_command_ends_with_its_shell_and_its_daemons_end_with_the_session(tmp_
         async with shell_session(tmp_path) as place:
             answer = await place.bash(f"{daemon}\necho started")
             assert str(answer.content).endswith("started") or "chatter" in str(answer.content)
-            assert place.processes() != []
+            await wait_until(lambda: place.processes() != [], "start of the daemon")
             assert (await place.bash("echo next")).content == "next"
         assert place.processes() == []
 
