@@ -1,6 +1,6 @@
 """Attack: the branch of a verified run is moved to another commit, which the user would merge.
 
-With the sandbox: the same; a program with your rights can, after the run, though no agent can move the branch of another run.
+With the sandbox: the same; no agent can move the branch of another run, but a program with your rights can.
 Without: found; an agent that does it is reported by its own run too.
 Reported: by the audit and by `verify`, which name the commit that the branch does not contain.
 """
