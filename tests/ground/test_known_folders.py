@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -30,7 +31,8 @@ def lister() -> Lister:
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every folder has not changed for long enough."""
-    monkeypatch.setattr(known_folders, "SETTLED_NANOSECONDS", -(10**12))
+    for name in ("SETTLED_NANOSECONDS", "SETTLED_FINE_NANOSECONDS"):
+        monkeypatch.setattr(known_folders, name, -(10**12))
 
 
 def look(known: KnownFolders[list[str]], folder: Path) -> list[str]:
@@ -73,7 +75,33 @@ def test_another_folder_at_the_same_place_is_listed(tmp_path: Path, lister: List
     assert look(known, tmp_path / "one") == ["file"]
 
 
-def test_a_folder_that_has_just_changed_is_listed_again(tmp_path: Path, lister: Lister) -> None:
+@pytest.mark.parametrize(
+    ("ctime", "age", "listed"),
+    [
+        (1_700_000_000_123_456_789, 90_000_000, 2),  # the clock of the kernel may not have moved since
+        (1_700_000_000_123_456_789, 110_000_000, 1),
+        (1_700_000_000_000_000_000, 110_000_000, 2),  # a file system that stores seconds
+        (1_700_000_000_123_000_000, 1_900_000_000, 2),  # or some other coarse unit
+        (1_700_000_000_000_000_000, 2_100_000_000, 1),
+    ],
+)
+def test_how_long_a_change_must_be_over_depends_on_the_unit_of_the_time_stamps(
+    monkeypatch: pytest.MonkeyPatch, lister: Lister, tmp_path: Path, ctime: int, age: int, listed: int
+) -> None:
+    facts = tmp_path.stat()
+    values = {name: getattr(facts, name) for name in ("st_dev", "st_ino", "st_mtime_ns")}
+    monkeypatch.setattr("os.stat", lambda _: SimpleNamespace(**values, st_ctime_ns=ctime))
+    monkeypatch.setattr("time.time_ns", lambda: ctime + age)
+    known = KnownFolders(lister)
+    assert look(known, tmp_path) == look(known, tmp_path)
+    assert len(lister.calls) == listed
+
+
+def test_a_folder_that_has_just_changed_is_listed_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lister: Lister
+) -> None:
+    for name in ("SETTLED_NANOSECONDS", "SETTLED_FINE_NANOSECONDS"):
+        monkeypatch.setattr(known_folders, name, 10**12)
     known = KnownFolders(lister)
     look(known, tmp_path)
     look(known, tmp_path)

@@ -6,7 +6,6 @@ import sys
 import pytest
 from genai_prices import Usage, calc_price
 
-from bridle.ground import price_list
 from bridle.ground.prices import cost_usd
 from tools import price_list as maker
 
@@ -87,9 +86,12 @@ def test_the_short_list_is_what_its_maker_makes_of_the_library_today() -> None:
 INPUTS = (0, 1, 7, 99_999, 100_001, 199_999, 200_000, 200_001, 999_983)
 
 
-@pytest.mark.parametrize("name", [name for name in maker.NAMES if name not in maker.MEASURED])
-@pytest.mark.parametrize("suffix", ["", "-20260314"])
-def test_the_short_list_and_the_library_give_the_same_cost_to_the_last_digit(name: str, suffix: str) -> None:
+LISTED = [(provider, name) for provider, names in maker.NAMES.items() for name in names]
+
+
+@pytest.mark.parametrize(("provider", "name"), [(one, name) for one, name in LISTED if name not in maker.MEASURED])
+@pytest.mark.parametrize("suffix", ["", "-20260314", "-2026-03-14"])
+def test_the_list_and_the_library_give_the_same_cost_to_the_last_digit(provider: str, name: str, suffix: str) -> None:
     for plain in INPUTS:
         for output, read, write, write_1h in (
             (0, 0, 0, 0),
@@ -113,12 +115,14 @@ def test_the_short_list_and_the_library_give_the_same_cost_to_the_last_digit(nam
                 cache_write_tokens=write + write_1h,
                 cache_write_1h_tokens=write_1h,
             )
-            assert ours == float(calc_price(usage, model_ref=name, provider_id="anthropic").total_price)
+            assert ours == float(calc_price(usage, model_ref=name, provider_id=provider).total_price)
 
 
 @pytest.mark.parametrize("name", maker.MEASURED)
 def test_a_price_that_was_measured_still_differs_from_the_library(name: str) -> None:
-    assert maker.steps(name) != maker.library_steps(name), f"{name} can be left to the library"
+    assert maker.steps(name, "anthropic") != maker.library_steps(name, "anthropic"), (
+        f"{name} can be left to the library"
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,16 +139,42 @@ def test_a_hundred_tokens_in_and_twenty_out_cost_what_the_real_program_reports(m
     assert cost_usd(model, input_tokens=100, output_tokens=20, input_includes_cached=False) == pytest.approx(dollars)
 
 
+@pytest.mark.parametrize("provider", maker.NAMES)
+def test_a_model_is_found_with_and_without_its_provider(provider: str) -> None:
+    name = maker.NAMES[provider][0]
+    one, other = (
+        cost_usd(name, input_tokens=9, output_tokens=9, input_includes_cached=False, provider=named)
+        for named in (provider, None)
+    )
+    assert one == other
+    assert one
+
+
+def test_a_name_that_only_ends_like_a_date_is_another_model() -> None:
+    for name in ("gpt-5-2025x08-07", "gpt-5-٢٠٢٥٠٨٠٧", "gpt-520250807", "-20250807", ""):
+        assert cost_usd(name, input_tokens=1, output_tokens=1, input_includes_cached=True) is None
+
+
+def test_without_the_library_the_list_still_has_its_models_and_others_have_no_price() -> None:
+    code = (
+        "import sys; sys.modules['genai_prices'] = None; from bridle.ground.prices import cost_usd; "
+        "costs = [cost_usd(name, input_tokens=1, output_tokens=1, input_includes_cached=False)"
+        " for name in ('gpt-5-codex', 'gemini-2.5-pro', 'claude-opus-4-8', 'mistral-large-latest')]; "
+        "sys.exit([bool(cost) for cost in costs] != [True, True, True, False] or costs[3] is not None)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 def test_another_provider_is_asked_of_the_library() -> None:
     cost = cost_usd("claude-opus-4-8", input_tokens=1, output_tokens=1, input_includes_cached=False, provider="nobody")
     assert cost is None
 
 
-@pytest.mark.parametrize("name", price_list.PRICES)
-def test_a_model_of_the_short_list_needs_no_library(name: str) -> None:
+def test_the_models_of_the_list_need_no_library() -> None:
     code = (
-        "import sys; from bridle.ground.prices import cost_usd; "
-        f"cost = cost_usd({name!r}, input_tokens=1, output_tokens=1, input_includes_cached=False); "
-        "sys.exit('genai_prices' in sys.modules or not cost)"
+        "import sys; from bridle.ground.prices import cost_usd; from bridle.ground.price_list import PRICES; "
+        "names = [name for prices in PRICES.values() for name in prices]; "
+        "costs = [cost_usd(name, input_tokens=1, output_tokens=1, input_includes_cached=False) for name in names]; "
+        "sys.exit('genai_prices' in sys.modules or not all(costs))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bridle.workspace import files_index, index_file, snapshot
+from bridle.workspace import files_index, snapshot
 from bridle.workspace.commit import commit_index
 from bridle.workspace.git import Git
+from bridle.workspace.git_folder import index_file
 from tests.workspace.fixtures.repositories import git, make_repository, write
 
 

@@ -19,9 +19,11 @@ _REFUSED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 def new_id() -> str:
     """Return a new id that sorts by time (a ULID)."""
-    from ulid_transform import ulid_now
+    import time  # late, as all imports of this module: hooks check ids and make none
 
-    return ulid_now()
+    from bridle.ground.ulid import RANDOM_BYTES, next_ulid
+
+    return next_ulid("", now_ms=time.time_ns() // 1_000_000, random=os.urandom(RANDOM_BYTES))
 
 
 # The beginning of the tokens of children that act for the user and may steer runs: native hooks, and commands of a

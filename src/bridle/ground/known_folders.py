@@ -15,6 +15,8 @@ T = TypeVar("T")
 
 # The coarsest time stamps of a file system, in seconds: a folder that changed so recently can change without a new one.
 SETTLED_NANOSECONDS = 2_000_000_000
+# One that stores nanoseconds takes them from the kernel's clock, which moves at least a hundred times a second.
+SETTLED_FINE_NANOSECONDS = 100_000_000
 # More are listed each time: what is kept of a folder takes some hundred bytes.
 LIMIT_FOLDERS = 200_000
 
@@ -39,7 +41,7 @@ class KnownFolders(Generic[T]):
         known = self._seen.get(folder) or self._known.get(folder)
         is_settled = known is not None and known[0] == stamp  # it was when it was listed
         if known is None or not is_settled:
-            is_settled = time.time_ns() - facts.st_ctime_ns > SETTLED_NANOSECONDS  # before it is listed
+            is_settled = _is_settled(facts.st_ctime_ns)  # before it is listed
             known = stamp, self._read(folder)
         if is_settled and len(self._seen) < LIMIT_FOLDERS:
             self._seen[folder] = known
@@ -48,3 +50,9 @@ class KnownFolders(Generic[T]):
     def end(self) -> None:
         """Forget the folders that were not asked for since the last call."""
         self._known, self._seen = self._seen, {}
+
+
+def _is_settled(ctime_ns: int) -> bool:
+    """Return whether a folder that changed at this time would have another ctime if it changed now."""
+    is_fine = ctime_ns % 1000 != 0  # one in a thousand fine ones is taken for a coarse one
+    return time.time_ns() - ctime_ns > (SETTLED_FINE_NANOSECONDS if is_fine else SETTLED_NANOSECONDS)

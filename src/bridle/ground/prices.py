@@ -1,7 +1,7 @@
 """The cost of tokens, from price lists in the package; nothing is downloaded.
 
-A short list, generated from a library's, has the common models. All others come from the library, which takes a quarter
-of a second and tens of megabytes to import.
+A list that is generated from a library's has the common models of Anthropic, Google and OpenAI. All others come from
+the library itself, where it is installed (`bridle-cli[prices]`).
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 # A ten-billionth of a dollar, the unit of the short list.
 _UNITS_PER_DOLLAR = 10_000_000_000
 
-_OWN_PROVIDER = "anthropic"
-_DATE_DIGITS = 8
+# A date at the end of a name: `-20250929`, `@20250929` or `-2025-09-29`.
+_DATE_LENGTHS = (9, 11)
 
 
 def cost_usd(
@@ -34,14 +34,13 @@ def cost_usd(
     # With cached tokens included, rounding may make the parts larger than the whole, which the library rejects.
     whole = max(input_tokens, cached) if input_includes_cached else input_tokens + cached
     name = _bare(model)
-    if provider in (None, _OWN_PROVIDER):
-        steps = _listed_prices(name)
-        if steps is not None:
-            plain = whole - cached
-            counts = (plain, output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens)
-            # Add up in integers: the result equals that of the library, which uses decimals.
-            reached = [prices for start, prices in steps if start == 0 or whole > start]
-            return sum(count * price for count, price in zip(counts, reached[-1], strict=True)) / _UNITS_PER_DOLLAR
+    steps = _listed_prices(name, provider)
+    if steps is not None:
+        plain = whole - cached
+        counts = (plain, output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens)
+        # Add up in integers: the result equals that of the library, which uses decimals.
+        reached = [prices for start, prices in steps if start == 0 or whole > start]
+        return sum(count * price for count, price in zip(counts, reached[-1], strict=True)) / _UNITS_PER_DOLLAR
     return _from_library(
         name,
         input_tokens=whole,
@@ -58,18 +57,25 @@ def _bare(model: str) -> str:
     return model.split("[", 1)[0].strip()
 
 
-def _listed_prices(name: str) -> tuple[tuple[int, tuple[int, ...]], ...] | None:
-    """Return the prices of the short list for a model, with or without a date in its name."""
+def _listed_prices(name: str, provider: str | None) -> tuple[tuple[int, tuple[int, ...]], ...] | None:
+    """Return the prices of the list for a model, with or without a date in its name."""
     from bridle.ground.price_list import PRICES
 
-    start, date = name[: -_DATE_DIGITS - 1], name[-_DATE_DIGITS:]
-    is_dated = date.isdigit() and name[-_DATE_DIGITS - 1 : -_DATE_DIGITS] in ("-", "@")
-    return PRICES.get(start if is_dated else name)
+    names = (name, *(name[:-length] for length in _DATE_LENGTHS if _is_date(name[-length:])))
+    lists = PRICES.values() if provider is None else [PRICES.get(provider, {})]
+    return next((prices[one] for one in names for prices in lists if one in prices), None)
+
+
+def _is_date(text: str) -> bool:
+    digits = text[1:].replace("-", "")
+    return text[:1] in ("-", "@") and len(digits) == 8 and digits.isascii() and digits.isdigit()
 
 
 def _from_library(name: str, *, provider: str | None, **tokens: int) -> float | None:
-    from genai_prices import Usage, calc_price
-
+    try:
+        from genai_prices import Usage, calc_price
+    except ImportError:
+        return None  # the extra is not installed
     try:
         return float(calc_price(Usage(**tokens), model_ref=name, provider_id=provider).total_price)
     except LookupError:

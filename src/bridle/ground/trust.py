@@ -22,12 +22,14 @@ LOCAL_SETTINGS = ".claude/settings.local.json"
 HOOKS = "hooks"
 SETTINGS = "settings"
 LOOP = "bridle.toml"
+PROMPTS = "prompts"
 PROCESSES = "processes"
 # The files and folders of each kind; those of processes are named by the runs that came with the repository.
 KINDS: dict[str, tuple[str, ...]] = {
     HOOKS: (".a5c/hooks",),
     SETTINGS: (".claude/settings.json", LOCAL_SETTINGS, ".mcp.json"),
     LOOP: ("bridle.toml",),
+    PROMPTS: ("prompts/iteration.md",),
     PROCESSES: (),
 }
 # More links than this lead nowhere, as in the kernel.

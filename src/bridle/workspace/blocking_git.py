@@ -7,7 +7,8 @@ import os
 from bridle.ground.children.blocking_query import blocking_query
 from bridle.ground.light.abc_names import Mapping
 from bridle.ground.light.quick_path import Path
-from bridle.workspace import git_command, read_git_files, special_files
+from bridle.workspace import git_command
+from bridle.workspace.git_folder import read_git_files, special_files
 
 
 class BlockingGit:

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from bridle.errors import UsageError
-from bridle.workspace import read_git_files
 from bridle.workspace.git import Git
+from bridle.workspace.git_folder import read_git_files
 
 # The names of our own trailers begin so.
 _OWN = "bridle-"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import disk
-from bridle.workspace import read_git_files
+from bridle.workspace.git_folder import read_git_files
 
 # Configuration files are written by people. A longer one is not cached.
 _LIMIT_BYTES = 1024 * 1024

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import disk
-from bridle.workspace import read_git_files
 from bridle.workspace.git import Git
-from bridle.workspace.git_links import EXACT_FOLDER as FOLDER
+from bridle.workspace.git_folder import read_git_files
+from bridle.workspace.git_folder.git_links import EXACT_FOLDER as FOLDER
 
 _ATTRIBUTES = b"* -text !crlf !eol !ident !filter !working-tree-encoding\n"
 _CONVERTING = frozenset({"text", "crlf", "eol", "ident", "filter", "working-tree-encoding"})
@@ -41,7 +41,7 @@ async def flags(git: Git) -> list[str]:
     try:
         (folder / "info").mkdir(parents=True, exist_ok=True)
         for name, target in links.items():
-            _link(folder / name, os.path.relpath(target, (folder / name).parent))
+            _link(folder / name, target)
         for name, content in (("HEAD", b"ref: refs/heads/main\n"), ("info/attributes", _ATTRIBUTES)):
             if disk.read_if_exists(folder / name, len(content) + 1) != content:
                 disk.replace_cache(folder / name, content)
@@ -107,7 +107,10 @@ def _default_attributes(environment: Mapping[str, str]) -> str:
 
 
 def _link(path: Path, target: str) -> None:
-    if path.is_symlink() and os.readlink(path) == target:
+    """Make a relative link to a file that exists; programs that walk the folder fail at one that leads nowhere."""
+    link = os.path.relpath(target, path.parent) if os.path.lexists(target) else None
+    if link is not None and path.is_symlink() and os.readlink(path) == link:
         return
     path.unlink(missing_ok=True)
-    path.symlink_to(target)
+    if link is not None:
+        path.symlink_to(link)

@@ -18,12 +18,14 @@ from typing import NamedTuple
 
 from bridle.errors import GitError
 from bridle.ground import clock, disk
-from bridle.workspace import exact_bytes, forged_objects, index_file, read_git_files
+from bridle.workspace import exact_bytes
 from bridle.workspace.add_files import NO_SHORTCUTS, add_all, clear_marks, read_marks
 from bridle.workspace.git import Git
-from bridle.workspace.index_file import Identity
+from bridle.workspace.git_folder import index_file, read_git_files
+from bridle.workspace.git_folder.index_file import Identity
 from bridle.workspace.own_output import untracked_output
 from bridle.workspace.private_indexes import clear_indexes, private_index_path, remove_index
+from bridle.workspace.repair import forged_objects
 
 # How far the clock of a file system may differ from ours: entries so close to a look are hashed again by the next one.
 RECENT_SECONDS = 2
@@ -108,6 +110,13 @@ class FilesIndex:
         elif not may_convert:  # hashing again would apply changed attributes to unchanged files
             written = int(facts.st_mtime)
             self._hash_again(range(written - RECENT_SECONDS, written + RECENT_SECONDS + 1))
+
+    def accept_copy(self, tree: str) -> bool:
+        """Use a copy of the real index without a look, if it is of this tree, which all files have; return whether."""
+        if self.tree != tree:
+            return False
+        self._identity = index_file.identify(self._path)
+        return True
 
     async def _compare_all(self, *, may_convert: bool) -> None:
         """Compare the content of all files with the entries of an index whose stat data may be forged."""
@@ -307,6 +316,7 @@ async def move_clean_files(git: Git, before: str, after: str) -> None:
     real = await git.index_path()
     identity = index_file.identify(real)
     is_unmarked, is_own = identity in git.unmarked, identity in git.own_indexes
+    is_plain = list(git.files_indexes) == [()]
     await git.run(*NO_SHORTCUTS, "read-tree", "-m", "-u", before, after)
     for index in git.files_indexes.values():
         index.drop()
@@ -316,6 +326,19 @@ async def move_clean_files(git: Git, before: str, after: str) -> None:
         git.trees = {source: after}
         git.unmarked = frozenset({source}) if is_unmarked else frozenset()
         git.own_indexes = frozenset({source}) if is_own else frozenset()
+    if is_plain and is_unmarked and is_own:
+        await _keep_moved(git, real, after)
+
+
+async def _keep_moved(git: Git, real: Path, tree: str) -> None:
+    """Keep an index of the files that git has just written from a tree: they are known without a look."""
+    index = FilesIndex(git, real, Conditions(dict(await git.settings()), _attributes(git)))
+    await index.copy_real_index()
+    if index.accept_copy(tree):
+        git.files_indexes[()] = index
+        index.look = git.looks
+    else:
+        index.drop()
 
 
 async def changed_since_look(git: Git) -> ChangedNames | None:

@@ -15,9 +15,10 @@ from bridle.ground import clock
 from bridle.ground.children.query import query
 from bridle.ground.git_folder import repository_top
 from bridle.ground.threads import in_thread
-from bridle.workspace import damaged_files, git_command, read_git_files, special_files
+from bridle.workspace import git_command
 from bridle.workspace.config import LIST_CONFIG, Config
-from bridle.workspace.index_file import Identity
+from bridle.workspace.git_folder import damaged_files, read_git_files, special_files
+from bridle.workspace.git_folder.index_file import Identity
 
 # The author of Bridle's commits where the user has not configured one.
 FALLBACK_NAME = "Bridle"

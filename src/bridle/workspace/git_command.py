@@ -37,7 +37,7 @@ def check_output(
     if result.is_truncated:
         ending = f"printed over {OUTPUT_LIMIT_BYTES} bytes"
     if re.search(_UNREADABLE, output):
-        from bridle.workspace import damaged_files  # late: most commands succeed
+        from bridle.workspace.git_folder import damaged_files  # late: most commands succeed
 
         damage = damaged_files.find(folder)
         if damage is not None:

@@ -13,8 +13,8 @@ from bridle.errors import DiskError
 from bridle.ground import disk
 from bridle.ground.git_programs import LIST_CONFIG, inert_settings
 from bridle.ground.light.abc_names import Mapping
-from bridle.workspace import read_git_files
 from bridle.workspace.blocking_git import BlockingGit
+from bridle.workspace.git_folder import read_git_files
 
 TYPE_CHECKING = False  # `typing` is slow to import; type checkers know the name
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ import os
 import weakref
 from pathlib import Path
 
-from bridle.workspace import index_file, private_indexes, read_git_files
+from bridle.workspace import private_indexes
 from bridle.workspace.git import Git
-from bridle.workspace.index_file import Identity
+from bridle.workspace.git_folder import index_file, read_git_files
+from bridle.workspace.git_folder.index_file import Identity
 
 # The mode by which `git update-index --index-info` removes an entry.
 _REMOVED = "0" * 6

@@ -11,9 +11,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from bridle.errors import GitError
-from bridle.workspace import exact_bytes, index_file, nested_git, private_indexes, snapshot
+from bridle.workspace import exact_bytes, nested_git, private_indexes, snapshot
 from bridle.workspace.add_files import NO_SHORTCUTS, add_all, read_marks, set_marks
 from bridle.workspace.git import Git
+from bridle.workspace.git_folder import index_file
 from bridle.workspace.own_output import untracked_output
 from bridle.workspace.partial_tree import tree_without
 from bridle.workspace.snapshot import Snapshot

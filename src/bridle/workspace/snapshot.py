@@ -14,9 +14,11 @@ from msgspec import Struct
 
 from bridle.errors import GitError
 from bridle.ground import clock, disk, ids
-from bridle.workspace import files_index, index_file, lost_objects, private_indexes, read_git_files, ref_lock
+from bridle.workspace import files_index, private_indexes
 from bridle.workspace.files_index import look
 from bridle.workspace.git import FALLBACK_ADDRESS, FALLBACK_NAME, Git, check_branch
+from bridle.workspace.git_folder import index_file, read_git_files
+from bridle.workspace.repair import lost_objects, ref_lock
 
 K = TypeVar("K")
 

@@ -8,8 +8,8 @@ import pytest
 
 from bridle.errors import JournalBroken
 from bridle.ground.light.moments import iso
+from bridle.ground.ulid import milliseconds_of
 from bridle.journal.format import codec, layout
-from bridle.journal.format.ulid import milliseconds_of
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.file_store import FileStore
 from tests.fixtures.bridle_program import run_bridle

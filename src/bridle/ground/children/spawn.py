@@ -16,6 +16,7 @@ from msgspec import Struct
 from bridle.errors import ProcessError, UsageError
 from bridle.ground.children import supervised_start
 from bridle.ground.children.exit_watch import ExitWatch
+from bridle.ground.children.sandbox_stdio import MovedStdio, choose_numbers
 from bridle.ground.children.supervised_watch import SupervisedWatch
 from bridle.ground.descendants import supervisor
 from bridle.ground.descendants.census import TOKEN_SEPARATOR, TOKEN_VARIABLE
@@ -40,6 +41,8 @@ class Sandbox(Struct, frozen=True):
     """The descriptor of a file to which it reports, as JSON, the exit code of a child that has run."""
     system_call_filter: bytes = b""
     """A seccomp filter for the child; none if it is empty."""
+    mark: str = ""
+    """Printed to stderr if the child could not be executed; with it only the child has its stdin and stdout open."""
 
 
 class Spawn(Struct, frozen=True):
@@ -98,6 +101,7 @@ def launch(spawn: Spawn, *, merge: bool = False, keep: Collection[int] = (), sup
     kept = [*keep]
     argv = list(spawn.argv)
     files: list[int] = []
+    moved: MovedStdio | None = None
     try:
         if spawn.sandbox is not None:
             files.append(_memory_file(b"".join(os.fsencode(option) + b"\0" for option in spawn.sandbox.options)))
@@ -105,9 +109,18 @@ def launch(spawn: Spawn, *, merge: bool = False, keep: Collection[int] = (), sup
             if spawn.sandbox.system_call_filter:
                 files.append(_memory_file(spawn.sandbox.system_call_filter))
                 words += ["--seccomp", str(files[1])]
-            argv = [spawn.sandbox.program, *words, "--", *argv]
             kept += [*files, spawn.sandbox.status]
-        return (_launch_supervised if is_supervised else _launch_alone)(spawn, argv, merge=merge, keep=kept)
+            if spawn.sandbox.mark and is_supervised and not merge:
+                moved = choose_numbers(kept, spawn.environment)
+            if moved is not None:
+                argv = moved.command(argv)
+                files.append(_memory_file(os.fsencode(f"{spawn.sandbox.mark}\n")))
+            argv = [spawn.sandbox.program, *words, "--", *argv]
+        if not is_supervised:
+            return _launch_alone(spawn, argv, merge=merge, keep=kept)
+        return _launch_supervised(
+            spawn, argv, merge=merge, keep=kept, moved=None if moved is None else (moved, files[-1])
+        )
     except OSError as error:
         raise _explain(spawn, error) from error
     except ValueError as error:  # a NUL or a lone surrogate
@@ -122,7 +135,10 @@ def launch(spawn: Spawn, *, merge: bool = False, keep: Collection[int] = (), sup
             os.close(fd)
 
 
-def _launch_supervised(spawn: Spawn, argv: list[str], *, merge: bool, keep: list[int]) -> Launched:
+def _launch_supervised(
+    spawn: Spawn, argv: list[str], *, merge: bool, keep: list[int], moved: tuple[MovedStdio, int] | None
+) -> Launched:
+    numbers, mark = moved if moved is not None else (None, 0)
     try:
         started = supervised_start.start(
             argv,
@@ -130,7 +146,8 @@ def _launch_supervised(spawn: Spawn, argv: list[str], *, merge: bool, keep: list
             environment=_with_token(spawn),
             has_stdin=spawn.has_stdin,
             merge=merge,
-            keep=keep,
+            keep={fd: fd for fd in keep} if numbers is None else {**{fd: fd for fd in keep}, mark: numbers.mark},
+            stdio=(0, 1) if numbers is None else (numbers.stdin, numbers.stdout),
             wrappers=0 if spawn.sandbox is None else supervisor.SANDBOX_PROCESSES,
             name=USER_SUPERVISOR_NAME if spawn.token.startswith(USER_PREFIX) else SUPERVISOR_NAME,
             process_limit=spawn.process_limit,

@@ -40,18 +40,23 @@ def start(
     environment: Mapping[str, str],
     has_stdin: bool,
     merge: bool,
-    keep: Collection[int],
+    keep: Mapping[int, int],
+    stdio: tuple[int, int] = (0, 1),
     wrappers: int,
     name: str,
     process_limit: int,
 ) -> SupervisedStart:
-    """Start a child; raise what Popen raises where it cannot be started."""
+    """Start a child; raise what Popen raises where it cannot be started.
+
+    `keep` are descriptors that it inherits, each with its number there; `stdio` are those of its input and output.
+    """
     request = supervisor.encode_request(
         [_encode(word) for word in argv],
         [os.path.join(_encode(folder), _encode(argv[0])) for folder in _folders(argv[0], environment)],
         {_encode_name(key): _encode(value) for key, value in environment.items()},
         _encode(os.path.abspath(cwd)),  # the keeper has another working folder
-        kept=[*keep],
+        kept=[*keep.values()],
+        stdio=stdio,
         wrappers=wrappers,
         name=name,
         process_limit=process_limit,

@@ -27,6 +27,13 @@ def is_inside_agent(environment: Mapping[str, str]) -> bool:
     return any(name == SUPERVISOR_NAME or _is_agents(tokens) for name, tokens in above)
 
 
+def is_process_inside_agent(pid: int) -> bool:
+    """Return whether a process is an agent or a check, or has one above it. Linux only; elsewhere False."""
+    if sys.platform != "linux":
+        return False
+    return any(name == SUPERVISOR_NAME or _is_agents(tokens) for name, tokens in _processes_from(pid))
+
+
 def agent_started_ns() -> int | None:
     """Return when the innermost agent or check above this process started, in nanoseconds since the epoch.
 
@@ -61,8 +68,12 @@ def _of_agents(tokens: tuple[str, ...]) -> list[str]:
 
 def _processes_above() -> list[tuple[str, tuple[str, ...]]]:
     """Return the names of the processes above this one, and the tokens that they started with."""
+    return _processes_from(os.getppid())
+
+
+def _processes_from(pid: int) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the same for a process and those above it."""
     found: list[tuple[str, tuple[str, ...]]] = []
-    pid = os.getppid()
     while pid and (stat := proc_files.read_stat(pid)) is not None:
         name = stat[proc_files.NAME].decode("utf-8", "replace")
         found.append((name, proc_files.read_tokens(pid) or ()))

@@ -75,6 +75,7 @@ def encode_request(
     cwd: bytes,
     *,
     kept: Sequence[int],
+    stdio: tuple[int, int] = (0, 1),
     wrappers: int,
     name: str,
     process_limit: int,
@@ -82,9 +83,10 @@ def encode_request(
     """Encode what is to be started: `programs` are tried in order, `kept` are the numbers of inherited descriptors.
 
     With `wrappers` the program starts others, one below the other, and signals go to the one below that many. Above
-    `process_limit` processes all of them are killed; 0 is no limit.
+    `process_limit` processes all of them are killed; 0 is no limit. `stdio` are the numbers of input and output: if
+    they are others, the usual ones are empty.
     """
-    lists = list(argv), list(programs), dict(environment), cwd, list(kept)
+    lists = list(argv), list(programs), dict(environment), cwd, list(kept), stdio
     return marshal.dumps((*lists, wrappers, name.encode("ascii"), process_limit))
 
 
@@ -124,7 +126,7 @@ class Starter:
         try:
             request, stdin, stdout, stderr, control, status, failure, *kept = received
             signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-            argv, programs, environment, cwd, targets, wrappers, name, limit = marshal.loads(_read_all(request))  # noqa: S302  # Bridle wrote it
+            argv, programs, environment, cwd, targets, stdio, wrappers, name, limit = marshal.loads(_read_all(request))  # noqa: S302  # Bridle wrote it
             _close_others(set(received))
             os.setsid()
             self._prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -136,7 +138,9 @@ class Starter:
                 os.write(failure, f"{PROGRAM_FAILED} {error.errno}".encode("ascii"))
                 return
             if child == 0:
-                descriptors = {0: stdin, 1: stdout, 2: stderr, **dict(zip(targets, kept, strict=True))}
+                null = stdin if stdio == (0, 1) else os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+                usual = {0: null, 1: null, 2: stderr, stdio[0]: stdin, stdio[1]: stdout}
+                descriptors = {**usual, **dict(zip(targets, kept, strict=True))}
                 self._execute(argv, programs, environment, cwd, descriptors, failure)
             _close_others({control, status, *wakeup})
             code = _Supervisor(child, control, status, wakeup[0], wrappers, limit).serve()

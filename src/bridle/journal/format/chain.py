@@ -12,9 +12,9 @@ Lines are only appended. A line whose number was used before shows that entries 
 
 from __future__ import annotations
 
+from bridle.ground.ulid import is_ulid
 from bridle.journal.format.digest import sha256
 from bridle.journal.format.state import file_name
-from bridle.journal.format.ulid import is_ulid
 
 VERSION = 1
 START = sha256(b"bridle journal chain 1\n")

@@ -13,10 +13,10 @@ from bridle.ground.light import quick_json
 from bridle.ground.light.abc_names import Mapping
 from bridle.ground.light.moments import iso
 from bridle.ground.light.shell_word import shell_word
+from bridle.ground.ulid import is_ulid, milliseconds_of
 from bridle.journal.format import layout
 from bridle.journal.format.digest import sha256
 from bridle.journal.format.entries import OWN_PREFIX, Entry
-from bridle.journal.format.ulid import is_ulid, milliseconds_of
 
 _SUFFIX = ".json"
 _CHECKSUM_HEAD = b',\n  "checksum": "'

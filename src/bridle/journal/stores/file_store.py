@@ -16,6 +16,7 @@ from bridle.ground.light.moments import iso
 from bridle.ground.light.quick_path import Path
 from bridle.ground.lock import FileLock
 from bridle.ground.sync_group import SyncGroup
+from bridle.ground.ulid import RANDOM_BYTES, next_ulid
 from bridle.journal.format import codec, documents, folder_names, layout
 from bridle.journal.format.digest import sha256
 from bridle.journal.format.entries import (
@@ -30,7 +31,6 @@ from bridle.journal.format.entries import (
 )
 from bridle.journal.format.key_order import canonical
 from bridle.journal.format.state import Position, State, file_name
-from bridle.journal.format.ulid import RANDOM_BYTES, next_ulid
 from bridle.journal.stores import write_lock, write_pack
 from bridle.journal.stores.chain_file import ChainWriter
 from bridle.journal.stores.file_reader import FileReader, try_extend_pack

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bridle.errors import DiskError, JournalBroken
 from bridle.ground import disk
+from bridle.ground.ulid import next_ulid
 from bridle.journal.format import codec, documents, folder_names, layout
 from bridle.journal.format.chain import Chain
 from bridle.journal.format.digest import sha256, sha256_of_file
@@ -19,7 +20,6 @@ from bridle.journal.format.documents import ResultDocument, RunMetadata
 from bridle.journal.format.entries import OK, RESOLVED_ERROR, RUN_COMPLETED, RUN_CREATED, Data, Effect, Entry, text_of
 from bridle.journal.format.refusals import describe_refusals
 from bridle.journal.format.state import State, file_name
-from bridle.journal.format.ulid import next_ulid
 from bridle.journal.stores.chain_file import read_chain
 from bridle.journal.stores.effect_files import ADDED_INPUTS, FILE_LIMIT_BYTES, blob_refs
 from bridle.journal.stores.file_reader import ENTRY_LIMIT_BYTES, FileReader

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from bridle.errors import DiskError, JournalBroken, RunNotFound
 from bridle.ground import disk
+from bridle.ground.ulid import RANDOM_BYTES, is_ulid, next_ulid
 from bridle.journal.format import codec, folder_names, layout
 from bridle.journal.format.entries import EFFECT_REQUESTED, EFFECT_RESOLVED, RUN_CREATED, Entry
 from bridle.journal.format.state import State, file_name
-from bridle.journal.format.ulid import RANDOM_BYTES, is_ulid, next_ulid
 from bridle.journal.stores import read_pack
 from bridle.journal.stores.chain_file import note_repair
 from bridle.journal.stores.file_reader import ENTRY_LIMIT_BYTES

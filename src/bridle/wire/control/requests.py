@@ -19,6 +19,8 @@ class Initialize(Struct, frozen=True):
     append_system_prompt: str | None = None
     sdk_mcp_servers: tuple[str, ...] = ()
     """The names of the MCP servers that run inside the host."""
+    hooks: object = None
+    """The callbacks of the host by event, as sent."""
 
 
 class Interrupt(Struct, frozen=True):
@@ -61,6 +63,7 @@ class SentFields(Struct, frozen=True):
     system_prompt: str | list[Any] | None = field(default=None, name="systemPrompt")
     append_system_prompt: str | None = field(default=None, name="appendSystemPrompt")
     sdk_mcp_servers: list[Any] | JsonObject = field(default=[], name="sdkMcpServers")
+    hooks: Any = None
 
 
 def read_request(control_request: ControlRequest) -> AnyRequest | None:
@@ -87,4 +90,4 @@ def _initialize(sent: SentFields) -> Initialize:
     prompt = sent.system_prompt
     if isinstance(prompt, list):
         prompt = "\n".join(part for part in prompt if isinstance(part, str))
-    return Initialize(prompt, sent.append_system_prompt, tuple(str(name) for name in sent.sdk_mcp_servers))
+    return Initialize(prompt, sent.append_system_prompt, tuple(str(name) for name in sent.sdk_mcp_servers), sent.hooks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -89,6 +90,10 @@ class ItemBoard:
         ids = self._threads.get(thread, [])
         items = (self.item(item_id) for item_id in (ids[start:] if start else ids))
         return tuple(item for item in items if item is not None)
+
+    def ids(self, thread: str | None) -> Sequence[int]:
+        """Return the ids of a thread's items in order, which is also that of their numbers."""
+        return self._threads.get(thread, ())
 
     def last(self, thread: str | None) -> AnyItem | None:
         """Return the newest item of a thread."""

@@ -41,6 +41,16 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
     """The id that the items of one answer share."""
 
 
+class ImageRef(msgspec.Struct, frozen=True, kw_only=True):
+    """An image whose bytes are in the log."""
+
+    media_type: str = ""
+    """As the agent names it; empty if it names none."""
+    size_bytes: int = 0
+    digest: str = ""
+    """The SHA-256 of the bytes in hex; empty if the log does not have them."""
+
+
 class TextItem(Item, frozen=True, kw_only=True, tag="text"):
     """A text of the agent, the user or a program."""
 
@@ -49,6 +59,7 @@ class TextItem(Item, frozen=True, kw_only=True, tag="text"):
     live: bool = False
     """Whether it is unfinished."""
     omitted_characters: int = 0
+    images: tuple[ImageRef, ...] = ()
 
     @property
     def parts(self) -> tuple[Prose | Code, ...]:
@@ -146,6 +157,8 @@ class Call(Item, frozen=True, kw_only=True, tag="call"):
     seconds: float | None = None
     background: bool = False
     """Whether it continues in the background."""
+    images: tuple[ImageRef, ...] = ()
+    """The images in its result; `output` has `[image]` for each."""
     detail: Detail | None = None
 
 

@@ -16,6 +16,7 @@ from bridle.wire.transcript import file_changes, questions, todos
 from bridle.wire.transcript.call_summary import summarize_call, whole_input
 from bridle.wire.transcript.clip import Clip
 from bridle.wire.transcript.file_changes import FILE_TOOLS
+from bridle.wire.transcript.images import image_refs
 from bridle.wire.transcript.item_board import ItemBoard
 from bridle.wire.transcript.items import Call, Detail, Questions, State, SubAgent, TextItem
 from bridle.wire.transcript.tool_details import NO_DETAILS, ToolDetails
@@ -89,6 +90,7 @@ class ToolCallItems:
             omitted_characters=output.omitted_characters,
             omitted_lines=output.omitted_lines,
             seconds=_seconds(call, at) if known else None,
+            images=image_refs(block),
             detail=self._last_detail(call, details, text, state),
         )
 

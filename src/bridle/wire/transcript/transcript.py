@@ -7,7 +7,7 @@ the log has everything. Nothing raises, whatever the events contain.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Raw
@@ -24,9 +24,10 @@ from bridle.wire.record.result_texts import result_text
 from bridle.wire.transcript.clip import Clip
 from bridle.wire.transcript.cut_json import complete_json
 from bridle.wire.transcript.footer import footer_of
+from bridle.wire.transcript.images import IMAGE_TEXT, image_refs
 from bridle.wire.transcript.inferred_threads import InferredThreads
 from bridle.wire.transcript.item_board import ItemBoard
-from bridle.wire.transcript.items import AnyItem, Footer, Notice, NoticeKind, Speaker, TextItem, Thought
+from bridle.wire.transcript.items import AnyItem, Call, Footer, Notice, NoticeKind, Speaker, TextItem, Thought
 from bridle.wire.transcript.partials import Partials
 from bridle.wire.transcript.process_end import process_end
 from bridle.wire.transcript.program_events import ProgramItems
@@ -98,9 +99,17 @@ class Transcript:
         """Return the item with this id as it is now."""
         return self._board.item(item_id)
 
+    def call(self, call_id: str) -> Call | None:
+        """Return the tool call with this id."""
+        return self._board.call(call_id)
+
     def items(self, thread: str | None = None, *, start: int = 0) -> tuple[AnyItem, ...]:
         """Return the items of the main thread, or of a sub-agent's by its call's id, from an index on."""
         return self._board.items(thread, start)
+
+    def item_ids(self, thread: str | None = None) -> Sequence[int]:
+        """Return the ids of a thread's items in order; they increase. The caller must not keep it."""
+        return self._board.ids(thread)
 
     @property
     def threads(self) -> tuple[str | None, ...]:
@@ -174,7 +183,9 @@ class Transcript:
     def _text_before(self, thread: str | None, live: int | None) -> TextItem | None:
         """Return the agent's text that is directly before the next item, or before the live one."""
         item = self._board.last(thread) if live is None else self._board.before(live)
-        return item if isinstance(item, TextItem) and item.speaker is Speaker.AGENT and not item.live else None
+        if not isinstance(item, TextItem) or item.speaker is not Speaker.AGENT:
+            return None
+        return None if item.live or item.images else item
 
     def _extend_text(self, item: TextItem, text: str, message_id: str | None) -> None:
         """Append a text to the one before it: blocks of one message as they are, those of two as paragraphs."""
@@ -225,7 +236,8 @@ class Transcript:
     def _other_block(self, block: AnyBlock, event: Assistant | User, at: float | None) -> None:
         if isinstance(block, Image):
             speaker = Speaker.AGENT if isinstance(event, Assistant) else Speaker.USER
-            self._board.put(TextItem, event.parent_tool_use_id, at=at, text="[image]", speaker=speaker)
+            fields = {"text": IMAGE_TEXT, "speaker": speaker, "images": image_refs(block)}
+            self._board.put(TextItem, event.parent_tool_use_id, at=at, **fields)
         elif isinstance(block, UnknownBlock):
             name = f"block {block.kind}" if block.kind else "block"
             self._program.unknown(name, to_raw_text(block.value), event.parent_tool_use_id, at)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from bridle.workspace import lost_objects
 from bridle.workspace.git import Git
+from bridle.workspace.repair import lost_objects
 from tests.workspace.fixtures.repositories import git, make_repository, write
 
 

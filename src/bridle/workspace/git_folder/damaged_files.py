@@ -18,7 +18,7 @@ from bridle.errors import UsageError
 from bridle.ground import files_below
 from bridle.ground.git_folder import find_common_folder, git_folder
 from bridle.ground.known_folders import KnownFolders
-from bridle.workspace import git_links
+from bridle.workspace.git_folder import git_links
 
 HEAD = "HEAD"
 INDEX = "index"

@@ -16,9 +16,9 @@ from msgspec import Struct
 from bridle.errors import DiskError, UsageError
 from bridle.ground import disk
 from bridle.ground.git_folder import git_folder
-from bridle.workspace import damaged_files, index_file
 from bridle.workspace.git import Git
-from bridle.workspace.index_file import Identity
+from bridle.workspace.git_folder import damaged_files, index_file
+from bridle.workspace.git_folder.index_file import Identity
 
 # The files by which git notes an operation that is not finished.
 UNFINISHED_OPERATIONS = {

@@ -16,8 +16,8 @@ from msgspec import Struct, field
 
 from bridle.errors import GitError
 from bridle.ground.threads import in_thread
-from bridle.workspace import read_git_files
 from bridle.workspace.git import Git
+from bridle.workspace.git_folder import read_git_files
 
 COMMIT = b"commit"
 TREE = b"tree"

@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 
 from bridle.ground import clock
-from bridle.workspace import read_git_files
 from bridle.workspace.git import Git
+from bridle.workspace.git_folder import read_git_files
 
 # Git holds the lock for moments, to pack refs. One that is the same after this long is stale.
 WAIT_SECONDS = 2.0

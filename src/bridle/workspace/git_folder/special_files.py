@@ -7,7 +7,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from bridle.workspace import git_links, read_git_files
+from bridle.workspace.git_folder import git_links, read_git_files
 
 # Files that git reads in every folder of a working copy.
 _NAMES = frozenset({".gitattributes", ".gitignore", ".gitmodules", ".mailmap"})

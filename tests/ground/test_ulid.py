@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.errors import JournalBroken
-from bridle.journal.format.ulid import is_ulid, next_ulid
+from bridle.ground.ulid import is_ulid, next_ulid
 
 NOW_MS = 1_794_700_000_000
 

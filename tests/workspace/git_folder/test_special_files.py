@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bridle.ground import known_folders
-from bridle.workspace import git_links, special_files
+from bridle.workspace.git_folder import git_links, special_files
 from tests.workspace.fixtures.repositories import make_repository
 
 
@@ -33,7 +33,7 @@ def test_folders_of_objects_that_git_removes_meanwhile_are_passed_over(
             return nullcontext(found)
         return entries
 
-    monkeypatch.setattr("bridle.workspace.git_links.os.scandir", scandir)
+    monkeypatch.setattr("bridle.workspace.git_folder.git_links.os.scandir", scandir)
     assert special_files.find_in_git_folder(repository) == {}
     assert not bulk.exists()
 

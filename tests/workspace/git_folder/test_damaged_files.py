@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import GitError, UsageError
-from bridle.workspace import damaged_files
 from bridle.workspace.git import Git
+from bridle.workspace.git_folder import damaged_files
 from tests.workspace.fixtures.repositories import git, make_repository
 
 NAMES = ("HEAD", "index", "packed-refs", "refs/heads/main", "refs/bridle/snapshots/one", "worktrees/w/HEAD")

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from bridle.workspace import index_file, read_git_files, ref_lock, snapshot
+from bridle.workspace import snapshot
 from bridle.workspace.commit import commit, first_parents, format_message, list_commits, write_commit
 from bridle.workspace.git import Git
+from bridle.workspace.git_folder import index_file, read_git_files
+from bridle.workspace.repair import ref_lock
 from tests.workspace.fixtures.repositories import git, make_repository, write
 
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 from pathlib import Path
 
-from bridle.workspace import git_leftovers
+from bridle.workspace.repair import git_leftovers
 from tests.workspace.fixtures.repositories import git, make_repository, write
 
 
