@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -122,3 +123,58 @@ def test_the_time_limit_is_the_reason_in_status(tmp_path: Path) -> None:
     receipt_of(here.bridle("run", "PLAN.md", "--json", "--max-time", "2"), 3)
     assert "(the time limit is reached." in here.bridle("status").stdout
     assert "the time limit is reached" in receipt_of(here.bridle("status", "--json"), 0)["stopped"]
+
+
+def model_of(argv: list[str]) -> str:
+    (model,) = [word.removeprefix("--model=") for word in argv if word.startswith("--model=")]
+    return model
+
+
+def no_model(after: int) -> str:
+    """Return an agent that answers as Claude Code does for an unknown model, until so many starts."""
+    words = "There's an issue with the selected model (sonet). It may not exist or you may not have access to it."
+    return f"if number <= {after}: end('success', True, {words!r}, api_error_status=404)\n{MAKES_FILE}"
+
+
+def test_an_unknown_model_pauses_the_run_and_another_one_is_chosen_by_resume(tmp_path: Path) -> None:
+    here = make_project(tmp_path, ONE_TASK, no_model(1))
+    document, _, status = run(here, 5, "--model", "sonet")
+    (task,) = document["tasks"]
+    assert (task["verdict"], task["tries"]) == ("pending", 0)
+    assert "the model is not available" in status
+    assert "bridle resume --model NAME" in status
+    done = here.bridle("resume", "--model", "opus", "--reasoning", "high", "--json")
+    assert verdicts(receipt_of(done, 0)) == {"One": "done"}
+    assert [model_of(call["argv"]) for call in here.calls()] == ["sonet", "opus"]
+    assert_replays(here)
+    events = json.loads(here.bridle("run:events", document["run"], "--json").stdout)["events"]
+    (sent,) = [event for event in events if event["type"] == "BRIDLE_LOOP_AGENT"]
+    assert sent["data"] == {"model": "opus", "reasoning": "high"}
+
+
+def test_resume_takes_another_agent_and_refuses_one_that_is_not_there(tmp_path: Path) -> None:
+    here = make_project(tmp_path, ONE_TASK, no_model(100))
+    name = run(here, 5)[0]["run"]
+    other = here.agent_folder / "other"
+    other.write_text((here.agent_folder / "claude").read_text().replace("if number <= 100:", "if False:"))
+    other.chmod(0o755)
+    before = here.bridle("run:events", name, "--json").stdout
+    assert before
+    missing = here.bridle("resume", "--agent", "bridle-agent", BRIDLE_BRIDLE_AGENT="/nowhere")
+    assert (missing.returncode, "CLI not found" in missing.stderr) == (5, True)
+    assert here.bridle("resume", "--agent", "cloud").returncode == 2
+    assert here.bridle("resume", "--auth", "key", ANTHROPIC_API_KEY="").returncode == 2
+    assert here.bridle("run:events", name, "--json").stdout == before  # a refused command changes nothing
+    done = here.bridle("resume", "--agent", "bridle-agent", "--json", BRIDLE_BRIDLE_AGENT=str(other))
+    assert verdicts(receipt_of(done, 0)) == {"One": "done"}
+    assert "iteration 2 (bridle-agent)" in done.stderr
+    assert_replays(here)
+
+
+def test_a_run_that_was_interrupted_continues_with_the_agent_of_resume(tmp_path: Path) -> None:
+    here = make_project(tmp_path, ONE_TASK, f"if number == 1: kill_bridle(); time.sleep(600)\n{MAKES_FILE}")
+    here.bridle("run", "PLAN.md")
+    done = here.bridle("resume", "--model", "opus", "--json")
+    assert verdicts(receipt_of(done, 0)) == {"One": "done"}
+    assert [model_of(call["argv"]) for call in here.calls()] == ["sonnet", "opus"]
+    assert_replays(here)

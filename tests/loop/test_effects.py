@@ -99,13 +99,15 @@ def test_a_result_decodes_with_missing_null_and_unknown_fields(kind: str) -> Non
 
 def test_a_result_has_the_json_of_recorded_journals() -> None:
     check = {"command": "c", "of": "guard", "exit_code": 1, "seconds": 0.5, "timed_out": False, "output": "o"}
-    check |= {"log": "l", "argv": ["/bin/sh", "-c", "c"]}
+    check |= {"excerpt": "e", "log": "l", "argv": ["/bin/sh", "-c", "c"]}
     document = {"tree": "t", "passed": False, "results": [check], "changed": ["a"], "changed_count": 1}
     clock = {"since": "2026-11-14T10:00:00.000Z", "until": "2026-11-14T10:00:01.000Z"}
     result = effect_results.ChecksResult.from_json({**document, "clock": clock})
     assert result.as_json() == {**document, "clock": clock}
     assert result.results[0].owner == "guard"
     assert not result.results[0].passed
+    del check["excerpt"]  # as in journals of earlier versions
+    assert effect_results.ChecksResult.from_json(document).results[0].excerpt == ""
 
 
 def test_a_refused_commit_names_no_tree() -> None:
@@ -119,9 +121,10 @@ def test_a_result_of_the_wrong_type_is_an_error_that_names_the_field() -> None:
 
 
 def test_a_receipt_leaves_out_what_there_is_not() -> None:
-    check = CheckReceipt(command="c", exit_code=1, seconds=0.5, output="o")
+    check = CheckReceipt(command="c", exit_code=1, seconds=0.5, output="o", excerpt="e", log="l")
     quiet = TaskReceipt(title="T", checks=(check,)).as_json()
-    assert quiet["checks"] == [{"command": "c", "of": "task", "exit_code": 1, "seconds": 0.5, "output": "o"}]
+    ended = {"command": "c", "of": "task", "exit_code": 1, "seconds": 0.5, "output": "o", "excerpt": "e", "log": "l"}
+    assert quiet["checks"] == [ended]
     assert not quiet.keys() & {"undone", "reported", "denials", "folded", "cut", "effect", "question"}
     asks = TaskReceipt(title="T", verdict=Verdict.NEEDS_YOU, question="Which?").as_json()
     assert (asks["verdict"], asks["effect"], asks["question"]) == ("needs you", None, "Which?")

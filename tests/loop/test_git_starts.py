@@ -19,7 +19,8 @@ pathlib.Path(task + ".txt").write_text(task)
 # A driver lists the start tree once, for its submodules.
 ONCE = "ls-tree"
 WALKS = frozenset({"add", "status"})
-# Serial iterations start six. The rest is the next commit of a worktree, the merge and the branch.
+# Serial iterations start six. The rest is the next commit of a worktree, the merge and the branch; a merge that waits
+# for another one starts two more.
 PARALLEL_STARTS = 14
 
 
@@ -77,3 +78,5 @@ def test_a_parallel_run_starts_about_as_many_gits(tmp_path: Path) -> None:
     here = make_project(tmp_path, PLAN, AGENT)
     parts = run(here, "--parallel", "2")
     assert sum(map(len, parts)) / TASKS <= PARALLEL_STARTS, parts
+    walks = [word for words in parts for word in words if word in WALKS]
+    assert len(walks) <= 4 * TASKS, "after the agent, after its check, after the check of the merge; one for each copy"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from tests.loop.fixtures.fake_agent import make_project
@@ -43,3 +44,17 @@ def test_a_commit_that_an_agent_forged_is_not_taken_for_one_of_the_harness(tmp_p
     assert here.git("rev-list", "--reverse", "main..HEAD").split() == document["commits"]
     assert here.git("log", "--format=", "--name-only", "main..HEAD").split() == ["two", "one"]
     assert_replays(here)
+
+
+def test_snapshots_are_hidden_as_the_docs_say_and_survive_garbage_collection(tmp_path: Path) -> None:
+    here = make_project(tmp_path, PLAN, "open(task.lower(), 'w').close()")
+    run_plan(here, 0)
+    assert any(line.startswith("bridle: ") for line in here.git("log", "--all", "--format=%s").splitlines())
+    docs = (Path(__file__).parents[2] / "docs/repositories.md").read_text("utf-8")
+    for command in ("git log --branches --tags --remotes", "git log --exclude='refs/bridle/*' --all"):
+        assert f"\n{command}\n" in docs
+        assert sorted(here.git(*shlex.split(command)[1:], "--format=%s").splitlines()) == ["One", "Two", "start"]
+    refs = here.git("for-each-ref", "refs/bridle")
+    here.git("gc", "--quiet", "--prune=now")
+    assert here.git("for-each-ref", "refs/bridle") == refs
+    assert here.git("fsck", "--connectivity-only", "--no-dangling") == ""

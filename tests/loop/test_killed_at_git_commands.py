@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.loop.fixtures.fake_agent import Project, make_project
+from tests.loop.fixtures.killed_commands import LINES, NAMES, KilledCommand, chosen_points, make_dirty
 from tests.loop.fixtures.loop_commands import MAKES_FILE, ONE_TASK, TWO_TASKS, receipt_of, run_plan
-from tests.sizes import SIZES
 from tests.workspace.fixtures.repositories import read_tree
 
-# Counts the commands of git, and kills the program that started the chosen one: before it, or after it.
-WRAPPER = """#!/bin/sh
-echo >> "$COUNTED"
-number=$(wc -l < "$COUNTED")
-test "$number" -eq "$KILL_BEFORE" && kill -9 $PPID && exit 1
-test "$number" -eq "$KILL_AFTER" && {{ {git} "$@"; kill -9 $PPID; exit 1; }}
-exec {git} "$@"
-"""
-LINES = "1\n2\n3\n4\n5\n"
-NAMES = ("edited", "both", "deleted", "moved", "forgotten", "program")
 # The agent of the first task destroys git's files, those that it can write to.
 AGENT = f"""
 {MAKES_FILE}
@@ -35,24 +22,6 @@ for name in ("HEAD", "index", "packed-refs") if task == "One" else ():
         open(".git/" + name, "w").write("garbage\\n")
 """
 WORK = ("one", "two")
-
-
-def make_dirty(here: Project) -> None:
-    """Change files in every way: edited, deleted, staged, both, renamed, marked, executable, private."""
-    folder = here.folder
-    (folder / "edited").write_text(LINES + "user\n")
-    (folder / "both").write_text("staged\n")
-    (folder / "new").write_text("new\n")
-    here.git("add", "both", "new")
-    (folder / "both").write_text("staged\nand not\n")
-    (folder / "deleted").unlink()
-    here.git("mv", "moved", "elsewhere")
-    here.git("rm", "-q", "--cached", "forgotten")
-    (folder / "program").chmod(0o755)
-    (folder / "edited").chmod(0o600)
-    (folder / "marked").write_text("later\n")
-    here.git("add", "-N", "marked")
-    (folder / "untracked").write_text("notes\n")
 
 
 def work_beside(here: Project) -> None:
@@ -77,40 +46,6 @@ def users_state(here: Project) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class KilledCommand:
-    """A command of Bridle that is killed again and again, each time in a fresh copy of the same repository."""
-
-    here: Project
-    words: tuple[str, ...]
-    beside: Path
-
-    def prepare(self) -> None:
-        """Keep the repository as it is now for `run`, and count the commands of git from now on."""
-        shutil.copytree(self.here.folder, self.beside / "start", symlinks=True)
-        (self.beside / "bin").mkdir()
-        (self.beside / "bin/git").write_text(WRAPPER.format(git=shutil.which("git")))
-        (self.beside / "bin/git").chmod(0o755)
-
-    def run(self, point: int | None) -> int:
-        """Run the command, killed at that point if there is one; return how many points there are."""
-        shutil.rmtree(self.here.folder)
-        shutil.copytree(self.beside / "start", self.here.folder, symlinks=True)
-        counted = self.beside / "counted"
-        counted.unlink(missing_ok=True)
-        number = 0 if point is None else point // 2 + 1
-        kills = {"KILL_BEFORE": 0, "KILL_AFTER": 0} | {("KILL_AFTER" if (point or 0) % 2 else "KILL_BEFORE"): number}
-        done = self.here.bridle(
-            *self.words,
-            **{name: str(number) for name, number in kills.items()},
-            COUNTED=str(counted),
-            PATH=f"{self.beside / 'bin'}:{os.environ['PATH']}",
-        )
-        # The number of commands differs a little from run to run: the last points may come too late.
-        assert done.returncode in ((0,) if point is None else (-9, 0)), (point, done)
-        return 2 * len(counted.read_text().splitlines())
-
-
 def start_run(here: Project) -> tuple[str, ...]:
     return ("run", "PLAN.md", "--json", "--allow-dirty")
 
@@ -120,14 +55,6 @@ def pause_run(here: Project) -> tuple[str, ...]:
     run_plan(here, 3, "--allow-dirty", "--max-iterations", "1")
     work_beside(here)
     return ("resume", "--json", "--max-iterations", "9")
-
-
-def chosen_points(total: int) -> list[int]:
-    """Return all points, or some from where changes are put aside to where they are restored."""
-    count = SIZES.git_kills
-    if count >= total:
-        return list(range(total))
-    return [total // 6 + number * (total * 2 // 3) // (count - 1) for number in range(count)]
 
 
 @pytest.mark.parametrize("begin", [start_run, pause_run])

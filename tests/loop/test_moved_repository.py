@@ -71,8 +71,11 @@ def test_the_worktrees_of_a_copied_repository_are_those_of_the_copy(tmp_path: Pa
     assert worktree.is_relative_to(here.folder)
     assert (worktree / "two").exists()
     shown = json.loads(here.bridle("status", "--json").stdout)
-    assert f"'{worktree}'" in shown["undo"]
+    assert shown["worktree"] == str(worktree)
     assert_replays(here)
+    assert here.bridle("undo", "--yes").returncode == 0
+    assert not worktree.exists()
+    assert (original.git("for-each-ref"), original.git("worktree", "list", "--porcelain")) == before
 
 
 def test_a_run_whose_repository_is_gone_is_refused(tmp_path: Path) -> None:

@@ -473,6 +473,7 @@ def test_the_limit_of_iterations_counts_those_that_other_workers_begin(tmp_path:
     assert_replays(here)
 
 
+@pytest.mark.without_sandbox("changes what the sandbox protects")
 @pytest.mark.parametrize("name", ["PLAN.md", "made"])
 def test_what_another_program_changed_in_the_runs_own_copy_stays_or_is_kept(tmp_path: Path, name: str) -> None:
     changes = f"""

@@ -111,7 +111,7 @@ def test_the_whole_is_reported_in_the_first_line_and_how_to_go_on_in_the_last(ro
         "branch BRANCH (5 commits)",
         "review git log --stat main..BRANCH",
         "merge git checkout main && git merge BRANCH",
-        "undo git checkout main && git branch -D BRANCH",
+        "undo bridle undo ID",
         "resume bridle resume ID",
     ]
     assert rough.here.git("log", "--reverse", "--format=%s", "main..").split() == [
@@ -304,7 +304,12 @@ def test_an_npm_repository_whose_checks_need_its_modules(tmp_path: Path) -> None
     (here.folder / "node_modules/dep/index.js").write_text("module.exports = () => 2;\n")
     seen = Seen(here, here.bridle("run"))
     assert seen.done.returncode == 0, seen.done.stderr
-    assert seen.lines("One") == [
+    lines = seen.lines("One")
+    first, again = lines.index("check failed (1): npm test --silent (N s)"), lines.index("[One: iteration 2 (claude)")
+    printed = lines[first + 1 : again]  # what failed, and where all of it is
+    assert any("they differ" in line for line in printed)
+    assert printed[-1].startswith("whole output: .ralph/logs/checks/")
+    assert [*lines[: first + 1], *lines[again:]] == [
         "[One: iteration 1 (claude)",
         "reports done: I did One (0.0100 USD, N s)",
         "check failed (1): npm test --silent (N s)",

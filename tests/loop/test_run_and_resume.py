@@ -13,7 +13,8 @@ import pytest
 
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control.current_state import read_receipt, replay_receipt
-from bridle.loop.control.runs import RunEnd, check_start, create, drive_loop_run
+from bridle.loop.control.runs import RunEnd, drive_loop_run
+from bridle.loop.control.start_run import check_start, create
 from bridle.loop.plan.read_plan import read_plan
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.settings.model import Settings

@@ -14,6 +14,7 @@ from bridle.engine.drive.driver_lock import LOCK_FILE
 from bridle.ground.lock import FileLock
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop import user_messages
+from tests.fixtures import sandbox
 from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
 from tests.loop.fixtures.loop_commands import (
     MAKES_FILE,
@@ -98,18 +99,18 @@ def test_an_unfinished_file_that_the_user_edited_and_a_check_names_stays_part_of
 
 
 def test_an_untracked_file_that_the_task_must_write_is_named_at_the_first_failure(tmp_path: Path) -> None:
-    plan = "# One\n\n## One\nCheck: `grep -q ok one`\n"
-    here = make_project(tmp_path, plan, "open('one', 'w').write('ok\\n')")
-    (here.folder / "one").write_text("user\n")
+    plan = "# One\n\n## One\nCheck: `sh one`\n"
+    here = make_project(tmp_path, plan, "open('one', 'w').write('exit 0\\n')")
+    (here.folder / "one").write_text("exit 1\n")
     (task,) = run_plan(here, 3, "--max-iterations", "1")["tasks"]
     assert "changes of one were reverted" in task["reason"]
     assert "move it away or delete it, then run: bridle retry" in task["reason"]
     assert "reported" not in task, "it is as the user left it"
-    assert (here.folder / "one").read_text() == "user\n"
+    assert (here.folder / "one").read_text() == "exit 1\n"
     (here.folder / "one").unlink()
     document, _ = resume(here, 0, "--max-iterations", "2")
     assert verdicts(document) == {"One": "done"}
-    assert here.git("show", "HEAD:one") == "ok"
+    assert here.git("show", "HEAD:one") == "exit 0"
     assert_replays(here)
 
 
@@ -239,7 +240,9 @@ def test_work_of_the_user_is_not_taken_for_that_of_an_interrupted_agent(tmp_path
     assert "you added notes" in said
     assert (here.folder / "test.sh").read_text() == "test -f one\n", "the agent's change is reverted"
     assert here.git("show", "--format=", "--name-only", "HEAD").split() == ["app", "half", "one"]
-    assert len(document["tasks"][0]["folded"]) == 1  # type: ignore[index]
+    # A killed driver keeps no commit of a sandboxed agent, only the files.
+    is_kept = not sandbox.is_on() or number == signal.SIGINT
+    assert len(document["tasks"][0].get("folded", ())) == is_kept  # type: ignore[index]
     assert here.git("status", "--porcelain") == "?? notes"
     assert_replays(here)
 
@@ -255,11 +258,16 @@ def test_a_commit_after_a_kill_is_the_users(tmp_path: Path) -> None:
     mine = commit(here, "mine", "user\n")
     document, _ = resume(here, 0, "--max-iterations", "9")
     assert here.git("rev-parse", "HEAD^") == mine
-    assert here.git("show", "--format=", "--name-only", "HEAD") == "one"
+    # A killed driver keeps no commit of a sandboxed agent: its file comes with the task.
+    assert here.git("show", "--format=", "--name-only", "HEAD").split() == [
+        *(["half"] if sandbox.is_on() else []),
+        "one",
+    ]
     assert verdicts(document) == {"One": "done"}
     assert_replays(here)
 
 
+@pytest.mark.without_sandbox("changes what the sandbox protects")
 def test_a_commit_of_the_user_during_a_parallel_run_stays_on_its_branch(tmp_path: Path) -> None:
     """The agent of one task waits until the other has landed, and then commits where the user would."""
     agent = """

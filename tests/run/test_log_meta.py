@@ -22,6 +22,7 @@ START = StartMeta(
     cwd="/repo",
     mode="coder",
     task="t",
+    prompt="Say hello.",
     purpose="p",
     model="gpt-5",
     driver="D",
@@ -69,6 +70,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert read_meta(log) == LogMeta(
         agent="codex",
         mode="coder",
+        prompt="Say hello.",
         purpose="p",
         model="gpt-5",
         pid=1,
@@ -86,6 +88,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         ),
         rules=Rules(policy=Policy.LENIENT, hang_heuristic=False, denials_fail=False),
         stderr=tmp_path / "a.b.stderr",
+        started="2026-11-15T00:00:00.000Z",
+        ended="2026-11-15T00:00:01.000Z",
+        session_id="s2",
     )
 
 

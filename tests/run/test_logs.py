@@ -103,6 +103,7 @@ def test_the_sidecar_says_what_was_run_and_how_it_ended(tmp_path: Path) -> None:
         "attempt": 1,
         "auth": "login",
         "permission_mode": "default",
+        "prompt": "hello",
         "permissions_bypassed": False,
         "policy": "harness",
         "hang_heuristic": True,

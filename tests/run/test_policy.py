@@ -10,6 +10,7 @@ import pytest
 from bridle.errors import AgentNotFound, AgentNotReady, ProcessError, UsageError
 from bridle.ground.children.child_process import SpawnFailure
 from bridle.run.policy import (
+    connection_error,
     describe_login_failure,
     deserves_retry,
     log_in_remedy,
@@ -21,7 +22,9 @@ from bridle.run.request import Request
 from bridle.wire.record.kept_text import Chunk
 from bridle.wire.record.outcome import Ending, Rules, judge
 from bridle.wire.record.policy import Policy
-from bridle.wire.record.record import Failure, Record
+from bridle.wire.record.record import Failure, Record, Tally
+
+NO_CONNECTION = "API Error: Unable to connect to API (ConnectionRefused)"
 
 
 def retried(record: Record, policy: Policy = Policy.HARNESS, **ending: Any) -> bool:
@@ -79,3 +82,31 @@ def test_an_unusual_failure_of_the_login_is_quoted() -> None:
     assert log_in_remedy("codex") == "Run codex and log in."
     ways = ("`bridle-agent auth login`", "`bridle-agent auth login --from-claude`", "ANTHROPIC_API_KEY")
     assert all(way in log_in_remedy("bridle-agent") for way in ways)
+
+
+def unreachable(environment: dict[str, str], agent: str = "claude", text: str = NO_CONNECTION, **more: Any) -> str:
+    record = Record(results=1, failure=Failure(text, notice="server_error"), **more)
+    request = Request("p", Path("/w"), agent=agent)
+    error = connection_error(request, record, judge(record, Ending(exit_code=1)), environment)
+    return "" if error is None else error.message
+
+
+@pytest.mark.parametrize(
+    ("environment", "address"),
+    [
+        ({}, " https://api.anthropic.com"),
+        ({"ANTHROPIC_BASE_URL": "http://u:p@[::1]:9/secret?key=k"}, " http://[::1]:9"),
+        ({"ANTHROPIC_BASE_URL": "http://[::1"}, ""),
+        ({"ANTHROPIC_BASE_URL": "nonsense"}, ""),
+        ({"CLAUDE_CODE_USE_BEDROCK": "1"}, ""),
+    ],
+)
+def test_an_endpoint_that_was_never_reached_is_named(environment: dict[str, str], address: str) -> None:
+    assert unreachable(environment) == f"claude cannot reach its endpoint{address} ({NO_CONNECTION})"
+
+
+def test_an_endpoint_that_was_lost_in_mid_work_or_that_answered_is_not_unreachable() -> None:
+    assert unreachable({}) != ""
+    assert unreachable({}, tool_uses=1) == ""
+    assert unreachable({}, usage=Tally(output_tokens=7)) == ""
+    assert unreachable({}, text="API Error: 529 overloaded_error") == ""

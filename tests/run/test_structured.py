@@ -86,7 +86,6 @@ def test_an_error_is_not_corrected(tmp_path: Path) -> None:
     assert agent.stdin_lines[-1] is None
 
 
-@pytest.mark.without_sandbox("closes its input, which bwrap keeps open")
 def test_an_agent_that_closes_its_input_after_a_wrong_answer_fails_for_the_answer(tmp_path: Path) -> None:
     agent = Script().listen().close(0).out(init(), result()).sleep().install(tmp_path / "bin")
     done = run_agent(agent, tmp_path, json_schema=SCHEMA, limits=limits(after_result=0.3))

@@ -49,9 +49,14 @@ class Question(Struct, frozen=True):
         """Return whether any text is an answer, not only a yes or no."""
         return JsonFields(self.payload).text(ASKS_FOR) == FREE_TEXT
 
+    @property
+    def task(self) -> str | None:
+        """Return the title of the task that asks, if the process names one."""
+        return JsonFields(self.payload).text("task")
+
     def as_json(self) -> dict[str, Any]:
         fields = {"effectId": self.effect_id, "kind": self.kind, "label": self.label, "question": self.text}
-        return fields | {"options": list(self.options), "payload": self.payload}
+        return fields | {"task": self.task, "options": list(self.options), "payload": self.payload}
 
 
 def questions(store: Store) -> list[Question]:

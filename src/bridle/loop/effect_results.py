@@ -19,7 +19,7 @@ TRANSIENT = "transient"
 BUDGET = "budget"
 """The workspace's own budget is spent: no agent was started."""
 UNUSABLE = "unusable"
-"""The agent is not installed, not logged in or not paid for."""
+"""The agent is not installed, not logged in, not paid for, or cannot reach its endpoint."""
 QUESTION = "question"
 """The agent asked a question and waits for the answer."""
 
@@ -124,6 +124,8 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     timed_out: bool = False
     output: str = ""
     """Masked, and cut to its two ends."""
+    excerpt: str = ""
+    """Of a check that failed: the first failure and the runner's summary. Runs of earlier versions have none."""
     log: str = ""
     """The file with the raw output, relative to the workspace."""
     argv: tuple[str, ...] = ()
@@ -161,7 +163,11 @@ class UserMessages(JsonRecord, frozen=True, kw_only=True):
     retries_at: tuple[int, ...] = ()
     """The sequence number of each retry."""
     limits: dict[str, Any] = msgspec.field(default_factory=dict)
-    """New values by the name of the limit."""
+    """New values of limits and of settings of agents, by name."""
+    plan: dict[str, Any] | None = None
+    """The plan that replaces that of the run, for what is not done."""
+    plan_at: int = 0
+    """The sequence number of its entry."""
 
 
 class PrepareResult(Result, frozen=True, kw_only=True):
@@ -341,7 +347,7 @@ class PauseResult(UserMessages, frozen=True, kw_only=True):
     """What `resume` and `retry` sent to a paused run."""
 
     omitted_if_empty: ClassVar[frozenset[str]] = frozenset(
-        {"after", "hints", "retries", "retries_at", "limits", "kept_hints"}
+        {"after", "hints", "retries", "retries_at", "limits", "kept_hints", "plan", "plan_at"}
     )
 
     kept_hints: tuple[str, ...] = ()

@@ -41,7 +41,24 @@ PAUSE = "bridle.pause"
 PERFORMED = (PREPARE, CHECK, WORK, PROTECT, COMMIT, ROLLBACK, PREPARE_COPY, SAVE_WORK, MERGE, LAND, SUMMARIZE)
 """The kinds that Bridle executes; a pause is ended by the user."""
 
+ACTIONS = {
+    PREPARE: "creating the branch",
+    CHECK: "running the checks",
+    WORK: "working",
+    PROTECT: "restoring protected files",
+    COMMIT: "committing",
+    ROLLBACK: "reverting",
+    PREPARE_COPY: "preparing the worktree",
+    SAVE_WORK: "saving the work",
+    MERGE: "merging with other tasks",
+    LAND: "landing",
+    SUMMARIZE: "summarizing the progress",
+}
+"""What each of them does, for displays."""
+
 # When checks run.
+BASELINE = "baseline"
+"""Before the first agent: every check of the plan, for no single task."""
 BEFORE_WORK = "before"
 AFTER_WORK = "after"
 BEFORE_COMMIT = "commit"
@@ -57,6 +74,8 @@ WHY_USAGE = "usage limit"
 WHY_UNUSABLE = "unusable"
 WHY_BUDGET = "budget"
 WHY_SETUP = "setup"
+WHY_PLAN = "plan"
+"""A check of the plan cannot start."""
 WHY_ENDED = "ended"
 WHY_QUESTIONS = "questions"
 """Beside open questions: for retries and limits, which arrive without an answer."""
@@ -276,7 +295,7 @@ class PauseArgs(Arguments[PauseResult], frozen=True, kw_only=True):
 
 def title_of(args: Arguments[Any]) -> str | None:
     """Return the title of the task that an effect is for; None where it is for none."""
-    return args.task if isinstance(args, TaskArguments) else None
+    return args.task or None if isinstance(args, TaskArguments) else None
 
 
 def work_purpose(run: str, args: WorkArgs) -> str:

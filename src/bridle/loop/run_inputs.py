@@ -22,12 +22,16 @@ if TYPE_CHECKING:  # slow to import; `bridle status` needs neither plan nor sett
     from bridle.loop.settings.model import Settings
 
 PROCESS_ID = "bridle/loop"
+# The entry with a plan that replaces that of the run.
+REPLAN = "BRIDLE_LOOP_REPLAN"
 # Raise it when a text changes that the process writes into arguments or the receipt. A replay compares such texts only
 # in runs of the same wording; in others it compares what was decided. Runs of version 0.1.0 have none: 1.
-WORDING = 5
+WORDING = 7
 # Since this one, the process decides as it does now: tasks whose merge was rejected get turns, summaries do not
 # overlap, the work of a task that asked is set aside only before another task starts.
 WORDING_OF_DECISIONS = 4
+# Since this one, every check runs once before the first agent.
+WORDING_OF_BASELINE = 7
 
 
 class RunPlace(Struct, frozen=True):
@@ -76,6 +80,11 @@ class RunInputs(Struct, frozen=True):
     def has_current_wording(self) -> bool:
         """Return whether this version writes the same texts."""
         return self.wording == WORDING
+
+    @property
+    def has_baseline(self) -> bool:
+        """Whether the checks run before the first agent; runs of earlier versions have no such effect."""
+        return self.wording >= WORDING_OF_BASELINE and self.settings.baseline
 
     @property
     def has_current_decisions(self) -> bool:
@@ -199,6 +208,15 @@ def read_place(store: Store) -> RunPlace:
         limits=Limits.from_settings(document["settings"]),
         recorded_repository=None if place is None else repository,
     )
+
+
+def plan_in_force(store: Store) -> Mapping[str, Any]:
+    """Return the recorded plan that a run uses: its own, or the one that replaced it."""
+    plan: Mapping[str, Any] = _read_document(store)["plan"]
+    for entry in store.state().notes:
+        if entry.type == REPLAN:
+            plan = JsonFields(entry.data).object("plan") or plan
+    return plan
 
 
 def _read_document(store: Store) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Messages of the user to a running run: hints, new limits, tasks to try again. They are entries of its journal."""
+"""Messages of the user to a run: hints, new limits, tasks to try again, a new plan. They are entries of its journal."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from bridle.journal.format.entries import Entry
 from bridle.journal.stores.store import Store
 from bridle.loop import effects
 from bridle.loop.effect_results import UserMessages, WorkResult
+from bridle.loop.run_inputs import REPLAN
 from bridle.loop.settings.limits import Limits
 
 HINT = "BRIDLE_LOOP_HINT"
 LIMITS = "BRIDLE_LOOP_LIMITS"
 RETRY = "BRIDLE_LOOP_RETRY"
+AGENT = "BRIDLE_LOOP_AGENT"
+"""Other agents, another model, reasoning or auth: by the names of the settings."""
 OWNER = "loop"
+_TYPES = (HINT, LIMITS, RETRY, REPLAN, AGENT)
 
 
 class UserMessageReader(Struct):
@@ -35,6 +39,8 @@ class UserMessageReader(Struct):
         retries: list[str] = []
         retries_at: list[int] = []
         limits: dict[str, Any] = {}
+        plan: dict[str, Any] | None = None
+        plan_at = 0
         last = after
         for entry in self._read():
             if entry.seq <= after:
@@ -46,11 +52,19 @@ class UserMessageReader(Struct):
             elif entry.type == RETRY:
                 retries.append(JsonFields(entry.data).text("task") or "")
                 retries_at.append(entry.seq)
+            elif entry.type == REPLAN:
+                plan, plan_at = dict(JsonFields(entry.data).object("plan")), entry.seq
             else:
                 limits |= {str(name): value for name, value in entry.data.items()}
             last = entry.seq
         return UserMessages(
-            after=last, hints=tuple(hints), retries=tuple(retries), retries_at=tuple(retries_at), limits=limits
+            after=last,
+            hints=tuple(hints),
+            retries=tuple(retries),
+            retries_at=tuple(retries_at),
+            limits=limits,
+            plan=plan,
+            plan_at=plan_at,
         )
 
     def limits_in_force(self, at_start: Limits) -> Limits:
@@ -60,10 +74,18 @@ class UserMessageReader(Struct):
                 at_start = at_start.changed(dict(entry.data))
         return at_start
 
+    def agent_in_force(self) -> dict[str, Any]:
+        """Return the settings of agents that the user has changed, by name."""
+        changed: dict[str, Any] = {}
+        for entry in self._read():
+            if entry.type == AGENT:
+                changed |= entry.data
+        return changed
+
     def _read(self) -> Iterable[Entry]:
         notes = self.store.state().notes
         new, self._notes_read = notes[self._notes_read :], len(notes)
-        self._messages.update((entry.seq, entry) for entry in new if entry.type in (HINT, LIMITS, RETRY))
+        self._messages.update((entry.seq, entry) for entry in new if entry.type in _TYPES)
         return self._messages.values()
 
 

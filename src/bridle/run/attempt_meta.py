@@ -9,7 +9,7 @@ from bridle.errors import DiskError
 from bridle.ground import clock
 from bridle.run.attempt import Attempt
 from bridle.run.locate import Program
-from bridle.run.log_meta import EndMeta, StartMeta, write_meta
+from bridle.run.log_meta import PROMPT_CHARACTERS, EndMeta, StartMeta, write_meta
 from bridle.run.policy import rules_of
 from bridle.run.request import Permission
 from bridle.run.sandbox import detect_sandbox
@@ -28,6 +28,7 @@ def start_meta(
         cwd=str(request.cwd),
         mode=request.mode,
         task=request.task,
+        prompt=request.prompt[:PROMPT_CHARACTERS],
         purpose=request.purpose,
         model=request.model,
         driver=request.driver,

@@ -79,27 +79,36 @@ class CommandOutput:
         """Return the SHA-256 of the log."""
         return self._sum.hexdigest()
 
+    def beginning(self, limit_bytes: int) -> str:
+        """Return the beginning of the log as text; more than `text` has of a long output."""
+        data = disk.read_part(self.path, limit_bytes, follow_links=False) or b""
+        text = self.to_text(data)
+        return text if len(data) < limit_bytes else text[: -self._mask.reach]  # a secret may be cut in two
+
     @property
     def text(self) -> str:
         """Return all of it if it is short, else its two ends."""
         head_characters, tail_characters = self._head_characters, self._tail_characters
         if self._size_bytes <= len(self._head) + len(self._tail):
-            whole = self._to_text(self._head + self._tail)
+            whole = self.to_text(self._head + self._tail)
             if len(whole) <= head_characters + tail_characters:
                 return whole
             head, tail = whole[:head_characters], whole[-tail_characters:]
         else:
             # A secret across the edge of these bytes is not recognized: nothing within its reach is shown.
-            head = self._to_text(self._head)[: -self._mask.reach][:head_characters]
-            tail = self._to_text(self._tail)[self._mask.reach :][-tail_characters:]
+            head = self.to_text(self._head)[: -self._mask.reach][:head_characters]
+            tail = self.to_text(self._tail)[self._mask.reach :][-tail_characters:]
         return f"{head}\n… the middle of {self._size_bytes} bytes is left out …\n{tail}"
 
     def _log(self, data: bytes) -> None:
         disk.write_all(self._fd, data)
         self._sum.update(data)
 
-    def _to_text(self, data: bytes | bytearray) -> str:
-        """Mask before the escape sequences are removed and after: they may be inside a secret, or part of one."""
+    def to_text(self, data: bytes | bytearray) -> str:
+        """Return bytes of the output as text, without secrets, escape sequences and control characters.
+
+        Mask before the escape sequences are removed and after: they may be inside a secret, or part of one.
+        """
         text = self._mask.apply(data.decode("utf-8", "replace"))
         text = _SEQUENCES.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
         return self._mask.apply(_CONTROL.sub("", text))

@@ -47,7 +47,7 @@ class Finished(Struct, frozen=True):
     cwd_differs: str | None = None
     """The working folder that the agent reported, where it is not that of the request."""
     unusable: AgentError | None = None
-    """Set when the agent cannot be used at all: not found, or not logged in."""
+    """Set when the agent cannot be used at all: not found, not logged in, or its endpoint not reached."""
 
     @property
     def known_cost_usd(self) -> float:

@@ -25,6 +25,8 @@ META_SUFFIX = ".meta.json"
 STDERR_SUFFIX = ".stderr"
 LOST = "interrupted, or not ended yet"  # the error of a run whose end Bridle did not see
 TIMES_SUFFIX = ".times"
+# Of a prompt, its beginning is kept: more than the longest secret, so that a title made of it shows no half of one.
+PROMPT_CHARACTERS = 10_000
 # The last line of a `.times` file: two numbers.
 _LAST_LINE_BYTES = 64
 
@@ -39,6 +41,7 @@ class StartMeta(Struct, frozen=True, kw_only=True):
     cwd: str
     mode: str
     task: str
+    prompt: str
     purpose: str | None
     model: str | None
     driver: str | None
@@ -81,6 +84,8 @@ class LogMeta(Struct, frozen=True):
 
     agent: str | None = None
     mode: str | None = None
+    prompt: str | None = None
+    """The beginning of the prompt."""
     purpose: str | None = None
     model: str | None = None
     """The model that was requested."""
@@ -98,6 +103,9 @@ class LogMeta(Struct, frozen=True):
     rules: Rules = field(default_factory=Rules)
     stderr: Path | None = None
     """The file with the agent's standard error, where it exists."""
+    started: str | None = None
+    ended: str | None = None
+    session_id: str | None = None
 
     def ending_of(self, record: Record) -> Ending:
         """Return how the run with this record ended; a result that the agent had printed counts."""
@@ -127,6 +135,7 @@ def read_meta(log: Path) -> LogMeta:
     return LogMeta(
         agent=fields.text("agent"),
         mode=fields.text("mode"),
+        prompt=fields.text("prompt"),
         purpose=fields.text("purpose"),
         model=fields.text("model"),
         pid=int(fields.positive("pid") or 0) or None,
@@ -151,6 +160,9 @@ def read_meta(log: Path) -> LogMeta:
             denials_fail=fields.flag("denials_fail", default=True),
         ),
         stderr=stderr if os.path.isfile(stderr) else None,
+        started=fields.text("started"),
+        ended=fields.text("ended"),
+        session_id=fields.text("session_id"),
     )
 
 

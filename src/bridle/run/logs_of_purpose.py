@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,13 +39,18 @@ def log_paths(purpose: Purpose, workspaces: Sequence[Path], but: Collection[Path
             continue
 
 
-def logs_of(purpose: Purpose, workspaces: Sequence[Path], but: Collection[Path | None] = ()) -> Iterator[LoggedRun]:
-    """Yield the content of the logs with that purpose."""
+def logs_of(
+    purpose: Purpose,
+    workspaces: Sequence[Path],
+    but: Collection[Path | None] = (),
+    read: Callable[[Path], LoggedRun] | None = None,
+) -> Iterator[LoggedRun]:
+    """Yield the content of the logs with that purpose; `read` reads one, as `read_log` does."""
     for path in log_paths(purpose, workspaces, but):
         from bridle.run.read_log import read_log
 
         try:
-            yield read_log(path)
+            yield (read or read_log)(path)
         except (OSError, DiskError):
             continue
 

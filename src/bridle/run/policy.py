@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from bridle.errors import AgentError, AgentNotReady, ProcessError, UsageError
 from bridle.ground.children.child_process import SpawnFailure
@@ -92,6 +93,37 @@ def login_error(request: Request, record: Record, outcome: Outcome, auth: str) -
     )
 
 
+# How Claude Code and our own agent say it, after their own retries.
+_NO_CONNECTION = re.compile(r"unable to connect to api\b", re.IGNORECASE)
+_CLOUDS = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX")
+
+
+def connection_error(
+    request: Request, record: Record, outcome: Outcome, environment: Mapping[str, str]
+) -> AgentError | None:
+    """Return an error if the agent never reached its endpoint; one that lost it in mid-work may continue at once."""
+    if record.failure is None or not _NO_CONNECTION.search(record.failure.text or ""):
+        return None
+    if record.tool_uses or record.tokens.output_tokens:
+        return None
+    return AgentNotReady(
+        f"{request.agent} cannot reach its endpoint{_shown_address(request.agent, environment)} ({outcome.error})",
+        remedy="Check the network, the proxy and ANTHROPIC_BASE_URL; continue when it is reachable.",
+    )
+
+
+def _shown_address(agent: str, environment: Mapping[str, str]) -> str:
+    """Return the address without what may be secret in it: a user, a password, a path."""
+    if agent not in CLAUDE_LIKE or any(environment.get(name) for name in _CLOUDS):
+        return ""
+    try:
+        parts = urlsplit(environment.get("ANTHROPIC_BASE_URL", "").strip() or "https://api.anthropic.com")
+    except ValueError:  # brackets that are not closed
+        return ""
+    host = parts.netloc.rpartition("@")[2]
+    return f" {parts.scheme}://{host}" if host else ""
+
+
 def describe_login_failure(agent: str, error: str) -> str:
     """Say that an agent is not logged in, with its own message where that says more."""
     says_no_more = not error or _NOT_LOGGED_IN.search(error) is not None
@@ -99,7 +131,7 @@ def describe_login_failure(agent: str, error: str) -> str:
 
 
 def log_in_remedy(agent: str) -> str:
-    use_key = f'set {KEY_VARIABLE} and choose it (auth = "key" in $BRIDLE_HOME/bridle.toml; `bridle ask --auth key`)'
+    use_key = f'set {KEY_VARIABLE} and choose it (`--auth key`, or auth = "key" in $BRIDLE_HOME/bridle.toml)'
     if agent == "bridle-agent":
         from_claude = "`bridle-agent auth login --from-claude` to use the login of Claude Code"
         return f"Run `bridle-agent auth login`, or {from_claude}, or {use_key}."

@@ -25,7 +25,7 @@ from bridle.run.finished import Attempted, Finished
 from bridle.run.isolation.sandbox_session import variables_in
 from bridle.run.locate import Program, find_program
 from bridle.run.log_meta import write_meta
-from bridle.run.policy import deserves_retry, login_error, rules_of, start_error
+from bridle.run.policy import connection_error, deserves_retry, login_error, rules_of, start_error
 from bridle.run.recover import lock_note
 from bridle.run.request import Permission, Request
 from bridle.run.sandbox import detect_sandbox
@@ -249,7 +249,8 @@ class AgentRun:
             retried=tuple(self._retried),
             log_paths=tuple(self._logs),
             cwd_differs=_other_folder(record.cwd, request.cwd),
-            unusable=login_error(request, record, outcome, command.auth),
+            unusable=login_error(request, record, outcome, command.auth)
+            or connection_error(request, record, outcome, command.environment),
         )
         return outcome
 

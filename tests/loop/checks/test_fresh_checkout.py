@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from bridle.loop.checks import fresh_checkout
 from bridle.loop.checks.setup_commands import setup_key
-from bridle.workspace.git import Git
 from tests.loop.fixtures.repositories import Repository, make_repository
 from tests.workspace.fixtures.repositories import read_tree
 
@@ -21,18 +20,32 @@ FILES: dict[str, str | bytes] = {
     "old.txt": "old\n",
     ".gitignore": "deps/\n*.log\n",
 }
-SETUP = ("mkdir -p deps && cp uv.lock deps/installed && echo run >> ../setup-count.txt",)
+SETUP = "mkdir -p deps && cp uv.lock deps/installed && echo run >> "
 
 
 @pytest.fixture
 def here(tmp_path: Path) -> Repository:
-    made = make_repository(tmp_path / "r", FILES, setup=SETUP, untracked={"mine.txt": "mine\n"}, clean="checkout")
+    (tmp_path / "counts").mkdir()
+    setup = f"{SETUP} {count_of(tmp_path)}"
+    made = make_repository(
+        tmp_path / "r",
+        FILES,
+        setup=(setup,),
+        untracked={"mine.txt": "mine\n"},
+        clean="checkout",
+        writable=(tmp_path / "counts",),
+    )
     made.start()
     return made
 
 
+def count_of(folder: Path) -> Path:
+    """The file in which every setup counts itself: beside the repository, since checkouts are removed."""
+    return folder / "counts" / "setups"
+
+
 def setups(here: Repository) -> int:
-    count = asyncio.run(Git(here.folder).common_folder()) / "bridle-worktrees" / "setup-count.txt"
+    count = count_of(here.folder.parent)
     return len(count.read_text().split()) if count.exists() else 0
 
 
@@ -122,16 +135,17 @@ def test_a_checkout_whose_installed_files_were_changed_is_created_again(here: Re
 
 
 def test_a_failed_setup_is_a_failed_check_and_is_retried(tmp_path: Path) -> None:
-    setup = "test -e ../../../may && echo fine || { echo broken; exit 7; }"
-    here = make_repository(tmp_path / "r", FILES, setup=(setup,), clean="checkout")
+    beside = tmp_path / "beside"
+    beside.mkdir()
+    setup = f"test -e {beside}/may && echo fine || {{ echo broken; exit 7; }}"
+    here = make_repository(tmp_path / "r", FILES, setup=(setup,), clean="checkout", writable=(beside,))
     here.start()
     result = here.check("true")
     assert result["passed"] is False
     assert [(item["command"], item["of"], item["exit_code"], item["output"]) for item in result["results"]] == [
         (setup, "guard", 7, "broken\n")
     ]
-    here.write({"may": ""})
-    here.git("add", "may")
+    (beside / "may").touch()
     assert here.check("true")["passed"] is True
 
 
@@ -157,9 +171,11 @@ def test_variables_that_lead_into_the_working_copy_lead_into_the_checkout(here: 
     variables = {
         "PATH": f"{here.folder}/deps{os.pathsep}{os.environ['PATH']}",
         "VIRTUAL_ENV": f"{here.folder}/.venv",
-        "ELSEWHERE": f"{here.folder}-not/x",
+        "MAKE_ELSEWHERE": f"{here.folder}-not/x",
     }
-    result = Repository(here.context.with_variables(variables)).check('echo "${PATH%%:*} $VIRTUAL_ENV $ELSEWHERE $PWD"')
+    result = Repository(here.context.with_variables(variables)).check(
+        'echo "${PATH%%:*} $VIRTUAL_ENV $MAKE_ELSEWHERE $PWD"'
+    )
     path, venv, elsewhere, pwd = outputs(result)[0].split()
     assert (path, venv, elsewhere) == (f"{pwd}/deps", f"{pwd}/.venv", f"{here.folder}-not/x")
 
@@ -171,11 +187,15 @@ def test_two_checks_at_once_have_a_checkout_each(here: Repository) -> None:
         from bridle.loop.effects import Check, CheckArgs
         from bridle.loop.performers.check import check
 
-        waits = "echo x > ../$NAME; for n in $(seq 200); do [ -e ../a -a -e ../b ] && break; sleep 0.05; done; pwd"
+        met = here.folder.parent / "counts"
+        waits = (
+            f"cd {met}; echo x > $MAKE_NAME; for n in $(seq 200); do [ -e a -a -e b ] && break; sleep 0.05; done;"
+            " [ -e a -a -e b ] && cd - "
+        )
         args = CheckArgs(task="T", iteration=1, checks=(Check(command=waits, owner="task"),))
         result = await asyncio.gather(
             *(
-                check(args, context.with_variables({"NAME": name}))
+                check(args, context.with_variables({"MAKE_NAME": name}))
                 for context, name in ((here.context, "a"), (other, "b"))
             )
         )

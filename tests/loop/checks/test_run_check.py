@@ -55,6 +55,7 @@ def test_a_check_without_an_owner_is_refused() -> None:
         CheckArgs.from_json({"checks": [{"command": "true"}]})
 
 
+@pytest.mark.without_sandbox("prints a secret that a sandbox does not have")
 def test_the_log_is_raw_and_private_and_everything_else_is_masked(here: Repository) -> None:
     result = here.check('printf "%s\\n" "$MY_API_KEY"')["results"][0]
     log = here.folder / result["log"]
@@ -66,10 +67,10 @@ def test_the_log_is_raw_and_private_and_everything_else_is_masked(here: Reposito
 
 
 def test_a_check_runs_in_its_folder_with_the_users_environment_and_no_input(here: Repository) -> None:
-    result = here.check('echo "$PWD"; pwd; cat; echo "${GIT_DIR-none}" "$MARK"; git rev-parse --show-toplevel')
+    result = here.check('echo "$PWD"; pwd; cat; echo "${GIT_DIR-none}" "$MAKE_MARK"; git rev-parse --show-toplevel')
     assert result["results"][0]["output"].splitlines()[:2] == [str(here.folder)] * 2
-    context = here.context.with_variables({"GIT_DIR": "/nowhere", "MARK": "yes"})
-    result = Repository(context).check('echo "${GIT_DIR-none}" "$MARK"; git rev-parse --show-toplevel')
+    context = here.context.with_variables({"GIT_DIR": "/nowhere", "MAKE_MARK": "yes"})
+    result = Repository(context).check('echo "${GIT_DIR-none}" "$MAKE_MARK"; git rev-parse --show-toplevel')
     assert result["results"][0]["output"].splitlines() == ["none yes", str(here.folder)]
 
 
@@ -244,6 +245,7 @@ def _killed_by_its_check(here: Repository, command: str) -> None:
     assert done.returncode == -9, done.stderr.decode()
 
 
+@pytest.mark.without_sandbox("kills Bridle from inside")
 def test_the_tree_before_an_interrupted_check_is_restored(here: Repository) -> None:
     here.write({"work.txt": "unsaved\n"})
     _killed_by_its_check(here, "rm a.txt work.txt; echo junk > junk.txt; kill -9 $BRIDLE_TO_KILL; sleep 4324")
@@ -255,6 +257,7 @@ def test_the_tree_before_an_interrupted_check_is_restored(here: Repository) -> N
     assert "junk\n" in [here.git("show", f"{ref}:junk.txt") for ref in refs]
 
 
+@pytest.mark.without_sandbox("kills Bridle from inside")
 def test_an_interrupted_check_whose_tree_is_lost_is_reported_with_how_to_continue(here: Repository) -> None:
     _killed_by_its_check(here, "kill -9 $BRIDLE_TO_KILL; sleep 4325")
     (note,) = here.context.run_folder.glob("bridle-checks-*.json")
@@ -266,6 +269,7 @@ def test_an_interrupted_check_whose_tree_is_lost_is_reported_with_how_to_continu
     assert here.check("true")["passed"]
 
 
+@pytest.mark.without_sandbox("kills Bridle from inside")
 def test_checks_wait_for_those_of_a_killed_bridle(here: Repository) -> None:
     stubborn = "trap '' TERM INT; kill -9 $BRIDLE_TO_KILL; while :; do echo junk > junk.txt; sleep 0.01; done"
     _killed_by_its_check(here, stubborn)
@@ -277,7 +281,7 @@ def test_checks_wait_for_those_of_a_killed_bridle(here: Repository) -> None:
 def test_the_log_of_a_check_in_a_worktree_is_in_the_repository(here: Repository) -> None:
     here.git("worktree", "add", "-q", "--detach", str(here.folder.parent / "copy"))
     copy = Repository(here.context.in_working_copy(here.folder.parent / "copy"))
-    result = copy.check("pwd; git checkout -q -b inside")
+    result = copy.check("pwd; git symbolic-ref HEAD refs/heads/inside")
     assert result["results"][0]["output"] == f"{copy.folder}\n"
     assert result["changed"] == [".git/HEAD"]
     assert (here.folder / result["results"][0]["log"]).is_file()
@@ -289,7 +293,10 @@ CONVERTED: dict[str, str | bytes] = {"a.crlf": b"x\n", "b.id": b"$Id: mine $\n",
 ATTRIBUTES = "*.crlf text eol=crlf\n*.id ident\n*.lf text\n"
 
 
-@pytest.mark.parametrize("is_killed", [False, True])
+KILLED = pytest.param(True, marks=pytest.mark.without_sandbox("kills Bridle from inside"), id="killed")
+
+
+@pytest.mark.parametrize("is_killed", [False, KILLED])
 def test_files_that_git_converts_are_restored_byte_for_byte(tmp_path: Path, is_killed: bool) -> None:
     here = make_repository(tmp_path / "r", {".gitattributes": ATTRIBUTES, "a.crlf": "x\n", "d.crlf": b"z\n"})
     here.write(CONVERTED)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from bridle.ground import clock
 from bridle.run import budget, sessions
 from bridle.run.budget import Budget
@@ -13,6 +15,7 @@ from tests.loop.fixtures.repositories import make_repository
 STATE = ".ralph/state"
 
 
+@pytest.mark.without_sandbox("changes what the sandbox protects")
 def test_damaged_state_is_put_aside_and_restored(tmp_path: Path) -> None:
     here = make_repository(tmp_path / "r", {"a.txt": "one\n"})
     here.start()

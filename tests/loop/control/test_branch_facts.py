@@ -7,8 +7,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.loop.fixtures.fake_agent import Project, make_project
 from tests.loop.fixtures.loop_commands import MAKES_FILE, TWO_TASKS, assert_replays, run_plan
 
@@ -25,6 +23,15 @@ def status(here: Project) -> dict[str, Any]:
     return document
 
 
+def undo(here: Project) -> str:
+    """Undo the last run; return the ref that keeps its work."""
+    done = here.bridle("undo", "--yes", "--json")
+    assert done.returncode == 0, done.stderr
+    assert here.git("branch", "--format=%(refname:short)") == "main"
+    kept: str = json.loads(done.stdout)["kept"]
+    return kept
+
+
 def output(here: Project, command: str) -> str:
     done = subprocess.run(command, shell=True, cwd=here.folder, check=True, capture_output=True, text=True, timeout=60)  # noqa: S602  # as printed
     return done.stdout
@@ -39,22 +46,15 @@ def test_commits_are_counted_reviewed_and_kept_by_undo(tmp_path: Path) -> None:
     document = status(here)
     assert document["user_commits"] == 2
     shown = here.bridle("status").stdout
-    assert "(2 commits, 2 more of yours: undo keeps the branch)" in shown
+    assert "(2 commits, 2 more of yours)" in shown
     assert document["review"] in shown
     assert output(here, document["review"]).count("\ncommit ") + 1 == 4
     assert_replays(here)
 
-    # Squashed: one commit of two tasks. What another branch has is not lost by undo.
     here.git("branch", "mine")
-    document = status(here)
-    assert "user_commits" not in document
-    assert "git branch -D" in document["undo"]
+    assert "user_commits" not in status(here)
     here.git("branch", "-D", "mine")
-    output(here, status(here)["undo"])
-    assert here.git("branch", "--show-current") == "main"
-    (kept,) = [name for name in here.git("branch", "--format=%(refname:short)").split() if name != "main"]
-    assert kept.startswith("undone/")
-    assert here.git("rev-parse", kept) == last
+    assert here.git("rev-parse", undo(here)) == last
 
 
 def test_a_squash_of_two_tasks_is_one_commit(tmp_path: Path) -> None:
@@ -74,26 +74,17 @@ def test_a_squash_of_two_tasks_is_one_commit(tmp_path: Path) -> None:
     assert_replays(here)
 
 
-def only_branch(here: Project) -> str:
-    assert here.git("branch", "--show-current") == "main"
-    (kept,) = [name for name in here.git("branch", "--format=%(refname:short)").split() if name != "main"]
-    return kept
-
-
 def test_changes_that_went_into_commits_of_tasks_are_kept_by_undo(tmp_path: Path) -> None:
     here = make_project(tmp_path, TWO_TASKS, MAKES_FILE, base="base\n")
-    document = run_plan(here, 3, "--max-iterations", "1")
-    assert "git branch -D" in document["undo"]
+    run_plan(here, 3, "--max-iterations", "1")
     (here.folder / "base").write_text("base\nmine\n")
     (here.folder / "new").write_text("mine\n")
     here.git("add", "new")
     assert here.bridle("resume", "--max-iterations", "9").returncode == 0
     document = status(here)
     assert document["found"]
-    assert "(2 commits, with changes of yours: undo keeps the branch)" in here.bridle("status").stdout
-    output(here, document["undo"])
-    kept = only_branch(here)
-    assert kept.startswith("undone/")
+    assert "(2 commits, with changes of yours)" in here.bridle("status").stdout
+    kept = undo(here)
     assert here.git("show", f"{kept}:base") == "base\nmine"
     assert here.git("show", f"{kept}:new") == "mine"
 
@@ -103,30 +94,26 @@ def test_an_amended_commit_is_kept_by_undo_before_and_after_the_run_goes_on(tmp_
     run_plan(here, 3, "--max-iterations", "1")
     (here.folder / "one").write_text("mine\n")
     here.git("commit", "-q", "-a", "--amend", "--no-edit")
-    assert "git branch -m" in status(here)["undo"]
     assert here.bridle("resume", "--max-iterations", "9").returncode == 0
     document = status(here)
     assert document["has_user_changes"]
-    output(here, document["undo"])
-    assert here.git("show", f"{only_branch(here)}:one") == "mine"
+    assert here.git("show", f"{undo(here)}:one") == "mine"
 
 
-def test_undo_at_a_pause_keeps_unfinished_work_in_a_stash_and_needs_no_hook(tmp_path: Path) -> None:
+def test_undo_at_a_pause_keeps_unfinished_work_and_needs_no_hook(tmp_path: Path) -> None:
     agent = MAKES_FILE + "\nif task == 'Two': os.remove('two'); open('base', 'w').write('x'); open('half \"', 'w')"
     here = make_project(tmp_path, TWO_TASKS, agent, base="base\n")
     (here.folder / "mine").write_text("mine\n")
-    document = run_plan(here, 3, "--max-iterations", "2")
+    run_plan(here, 3, "--max-iterations", "2")
     hook = here.folder / ".git/hooks/post-checkout"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\nexit 1\n")
     hook.chmod(0o755)
-    output(here, status(here)["undo"])
-    assert here.git("branch", "--format=%(refname:short)") == "main"
+    kept = undo(here)
     assert here.git("status", "--porcelain") == "?? mine"
     assert (here.folder / "base").read_text() == "base\n"
-    assert f"unfinished work of {document['run']}" in here.git("stash", "list")
-    assert here.git("show", "stash@{0}:base") == "x"
-    assert here.git("ls-tree", "--name-only", "-z", "stash@{0}^3").strip("\0") == 'half "'
+    assert here.git("show", f"{kept}:base") == "x"
+    assert here.git("ls-tree", "--name-only", "-z", f"{kept}", 'half "').strip("\0") == 'half "'
 
 
 def test_a_task_that_the_user_reverts_is_open_again_and_no_other_is_blamed(tmp_path: Path) -> None:
@@ -139,18 +126,3 @@ def test_a_task_that_the_user_reverts_is_open_again_and_no_other_is_blamed(tmp_p
     assert [(task["verdict"], task["tries"]) for task in status(here)["tasks"]] == [("done", 0), ("done", 0)]
     assert len(here.calls()) == 3
     assert_replays(here)
-
-
-@pytest.mark.parametrize("options", [("--worktree",), ("--parallel", "2")])
-def test_undo_removes_no_worktree_with_uncommitted_changes(tmp_path: Path, options: tuple[str, ...]) -> None:
-    here = make_project(tmp_path, TWO_TASKS, MAKES_FILE)
-    document = run_plan(here, 3, *options, "--max-iterations", "1")
-    mine = Path(document["worktree"]) / "mine"
-    mine.write_text("mine\n")
-    with pytest.raises(subprocess.CalledProcessError, match="exit status 128"):
-        output(here, status(here)["undo"])
-    assert mine.read_text() == "mine\n"
-    mine.unlink()
-    output(here, status(here)["undo"])
-    assert here.git("worktree", "list").count("\n") == 0
-    assert here.git("branch", "--format=%(refname:short)") == "main"

@@ -132,6 +132,13 @@ def test_what_an_agent_writes_about_is_not_what_happened_to_it() -> None:
     assert told("claude", died) == (CRASHED, None)
 
 
+def test_a_connection_lost_in_mid_work_is_no_try_of_the_task() -> None:
+    call = [{"type": "tool_use", "id": "t", "name": "Bash", "input": {}}]
+    work = {"type": "assistant", "message": {"role": "assistant", "content": call}, "session_id": SESSION}
+    for name in ("ConnectionRefused", "FailedToOpenSocket", "ECONNRESET"):
+        assert told("claude", work, result(f"API Error: Unable to connect to API ({name})"))[0] == TRANSIENT
+
+
 def test_a_user_reads_what_to_do() -> None:
     for message, remedy in (
         ("Credit balance is too low", "Add credit"),

@@ -13,6 +13,7 @@ from bridle.loop import effects
 from bridle.loop.effect_results import CommitResult
 from bridle.loop.effects import CommitArgs, PrepareArgs, RollbackArgs
 from bridle.loop.performers import branch
+from bridle.loop.performers.make_commit import make_commit
 from bridle.loop.process.task_state import Verdict
 from bridle.loop.working_copy import known_files
 from bridle.workspace import snapshot
@@ -32,7 +33,7 @@ def here(tmp_path: Path) -> Repository:
 
 def commit(here: Repository, task: str = "Parse", iteration: int = 1, **more: Any) -> CommitResult:
     args = CommitArgs(task=task, iteration=iteration, verdict=Verdict.DONE, cost_usd=0.5, checks=2, **more)
-    return asyncio.run(branch.make_commit(args, here.context))
+    return asyncio.run(make_commit(args, here.context))
 
 
 def head(here: Repository) -> str:

@@ -691,7 +691,7 @@ def test_links_are_protected_as_links(tmp_path: Path) -> None:
 
 def test_line_endings_that_git_converts_are_not_a_change(tmp_path: Path) -> None:
     made = make_repository(
-        tmp_path / "r", {".gitattributes": "* text=auto\n", "check.bat": b"one\r\ntwo\r\n"}, checks=["cat check.bat"]
+        tmp_path / "r", {".gitattributes": "* text=auto\n", "check.bat": b"one\r\ntwo\r\n"}, checks=["sh check.bat"]
     )
     made.start()
     assert made.protect()["undone"] == []

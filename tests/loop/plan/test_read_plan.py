@@ -67,6 +67,35 @@ def test_anything_else_is_a_goal_with_the_checks_of_the_settings(tmp_path: Path)
     assert plan.warnings == ()
 
 
+@pytest.mark.parametrize("argument", ["PLAN", "plan", "Plan "])
+def test_the_name_of_a_plan_without_its_ending_is_no_goal(tmp_path: Path, argument: str) -> None:
+    (tmp_path / "PLAN.md").write_text("# x\n## y\ndo it\n")
+    with pytest.raises(PlanError) as caught:
+        read(argument, tmp_path)
+    assert caught.value.message == f"no such file: {argument.strip()}"
+    assert caught.value.remedy == "Did you mean PLAN.md? Nothing was started."
+
+
+def test_the_name_of_a_plan_with_a_space_is_no_goal_either(tmp_path: Path) -> None:
+    (tmp_path / "my plan.md").write_text("# x\n## y\ndo it\n")
+    with pytest.raises(PlanError) as caught:
+        read("my plan", tmp_path)
+    assert "Did you mean my plan.md?" in str(caught.value.remedy)
+
+
+def test_a_goal_of_one_word_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "PLAN.md").write_text("# x\n## y\ndo it\n")
+    with pytest.raises(PlanError) as caught:
+        read("PLAM", tmp_path)
+    assert caught.value.message == "'PLAM' is no file, and a goal must have more than one word"
+    assert "PLAN.md" in str(caught.value.remedy)
+    assert "describe the goal in a sentence" in str(caught.value.remedy)
+
+
+def test_a_goal_in_a_script_without_spaces_is_a_goal(tmp_path: Path) -> None:
+    assert read("添加速率限制", tmp_path).tasks[0].body == "添加速率限制"
+
+
 @pytest.mark.parametrize("goal", ["", "  ", "\n\t\n"])
 def test_an_empty_goal_is_refused(tmp_path: Path, goal: str) -> None:
     assert "the goal is empty" in refused(goal, tmp_path)

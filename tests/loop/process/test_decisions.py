@@ -218,10 +218,10 @@ def test_a_receipt_adds_up_what_was_spent_and_what_of_it_was_wasted() -> None:
     assert [task["wasted_usd"] for task in document["tasks"]] == [0.125, 0.25]
     assert (document["input_tokens"], document["output_tokens"]) == (16, 3)
     assert document["commits"] == ["c1"]
-    seen = {"command": "t", "of": "task", "exit_code": 0, "seconds": 0.1, "output": ""}
+    seen = {"command": "t", "of": "task", "exit_code": 0, "seconds": 0.1, "output": "", "excerpt": "", "log": ""}
     assert document["tasks"][0]["checks"] == [seen]
     assert document["resume"] == "bridle resume 01RUN"
-    assert document["undo"] == "git checkout main && git branch -D bridle/01run"
+    assert document["undo"] == "bridle undo 01RUN"
     assert "effect" not in document["tasks"][0]
 
 

@@ -44,8 +44,9 @@ def status(here: Repository | Project) -> list[str]:
     return listed.stdout.splitlines()
 
 
-def undo(here: Project, command: str) -> None:
-    subprocess.run(command, shell=True, cwd=here.folder, check=True, capture_output=True, timeout=60)  # noqa: S602  # as printed
+def undo(here: Project, run: str) -> None:
+    done = here.bridle("undo", run, "--yes")
+    assert done.returncode == 0, done.stderr
 
 
 def test_no_commit_of_a_task_contains_them_and_undo_leaves_them_in_the_files(tmp_path: Path) -> None:
@@ -79,7 +80,7 @@ def test_no_commit_of_a_task_contains_them_and_undo_leaves_them_in_the_files(tmp
     assert status(here) == dirty
     assert_replays(here)
 
-    undo(here, document["undo"])
+    undo(here, document["run"])
     assert here.git("branch", "--format=%(refname:short)") == "main"
     assert (here.folder / "app").read_text() == LINES + "user\n"
     assert (here.folder / "staged").read_text() == "staged\nand not\n"
@@ -97,7 +98,7 @@ def test_those_that_conflict_with_the_run_stay_aside_until_undo(tmp_path: Path) 
     assert here.git("show", f"{document['put_aside']}:app") == LINES + "user"
     again = here.bridle("run", "PLAN.md")
     assert f"{document['run']} put aside are not in the files; restore them: git stash apply --index" in again.stderr
-    undo(here, document["undo"])
+    undo(here, document["run"])
     assert (here.folder / "app").read_text() == LINES + "user\n"
     assert status(here) == [" M app"]
 

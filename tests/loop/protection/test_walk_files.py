@@ -17,6 +17,7 @@ from bridle.loop.protection.recorded.walk_files import walk
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every folder has not changed for long enough to be kept."""
     monkeypatch.setattr(known_folders, "SETTLED_NANOSECONDS", -(10**12))
+    monkeypatch.setattr(known_folders, "SETTLED_FINE_NANOSECONDS", -(10**12))
 
 
 @pytest.fixture

@@ -192,55 +192,6 @@ def test_bridle_that_is_installed_from_a_checkout_in_a_hidden_folder_is_visible(
     assert run(visible, f"touch {package}/made").exit_code == 1
 
 
-@pytest.mark.parametrize(
-    ("agent", "folder", "protected"),
-    [
-        ("codex", ".codex", "config.toml"),
-        ("gemini", ".gemini", "settings.json"),
-        ("opencode", ".local/share/opencode", None),
-    ],
-)
-def test_the_state_of_other_agents_is_kept_but_not_what_runs_programs(
-    tmp_path: Path, agent: str, folder: str, protected: str | None
-) -> None:
-    home, work = tmp_path / "home", tmp_path / "work"
-    (home / folder).mkdir(parents=True)
-    work.mkdir()
-    if protected is not None:
-        (home / folder / protected).write_text("as it was")
-    script = f"echo kept > ~/{folder}/session; echo evil > ~/{folder}/{protected}; true"
-    isolation = describe(work, {"HOME": str(home)}, agent=agent)
-    run(isolation, f"HOME={home}; export HOME; {script}")
-    assert (home / folder / "session").read_text() == "kept\n"
-    assert protected is None or (home / folder / protected).read_text() == "as it was"
-
-
-@pytest.mark.parametrize(
-    ("agent", "folder", "planted"),
-    [
-        ("codex", ".codex", "hooks.json"),
-        ("codex", ".codex", "skills/evil"),
-        ("gemini", ".gemini", "trustedFolders.json"),
-        ("gemini", ".gemini/tmp", "bin/rg"),
-        ("opencode", ".local/share/opencode", "bin/rg"),
-        ("opencode", ".local/share/opencode", "snapshot/global/config"),
-    ],
-)
-def test_an_agent_cannot_add_to_its_state_what_the_user_runs_later(
-    tmp_path: Path, agent: str, folder: str, planted: str
-) -> None:
-    home, work = tmp_path / "home", tmp_path / "work"
-    home.mkdir()
-    work.mkdir()
-    plant = f"mkdir -p $(dirname {planted}); echo evil > {planted}"
-    moved = f"cd ..; mv $OLDPWD moved && mkdir $OLDPWD && cd $OLDPWD && {{ {plant}; }}"
-    script = f"mkdir -p ~/{folder}; cd ~/{folder}; {plant}; {moved}; true"
-    isolation = describe(work, {"HOME": str(home)}, agent=agent)
-    run(isolation, f"HOME={home}; export HOME; {script}")
-    made = home / folder / planted
-    assert not made.exists() or made.read_text() == "{}\n"
-
-
 def test_opencode_can_write_beside_its_settings_and_nothing_stays(tmp_path: Path) -> None:
     home, work = tmp_path / "home", tmp_path / "work"
     settings = home / ".config" / "opencode"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from bridle.run.isolation.agent_state import StateFolder
 from bridle.run.isolation.description import Isolation
 from bridle.run.isolation.seatbelt import command, profile
 
@@ -35,3 +36,12 @@ def test_a_path_cannot_end_its_string() -> None:
     text = command(isolation, temporary=Path("/t"))[2]
     assert text.count("(allow default)\n") == 1
     assert r'(subpath "/a\")(allow default)")' in text
+
+
+def test_an_agent_may_write_its_login_and_its_sessions_and_nothing_else_of_its_state(tmp_path: Path) -> None:
+    state = Path(os.path.realpath(tmp_path)) / ".codex"
+    folder = StateFolder(state, ("config.toml",), writable_files=("auth.json",), sessions="sessions")
+    text = profile(Isolation(work=Path("/work"), home=state.parent, state=(folder,)), temporary=Path("/t"))
+    assert f'(subpath "{state}/auth.json") ' in text
+    assert f'(subpath "{state}/sessions") ' in text
+    assert text.count(str(state)) == 2

@@ -19,10 +19,11 @@ from bridle.engine.entries.effect_attempts import JOINING, StartedMerge
 from bridle.errors import GitError, ProcessError, UsageError
 from bridle.ground import disk, ids
 from bridle.ground.git_exclude import exclude_from_git
-from bridle.workspace import apply_changes, files_index, git_leftovers, private_indexes, ref_lock, snapshot, worktree
+from bridle.workspace import apply_changes, files_index, private_indexes, snapshot, worktree
 from bridle.workspace.apply_changes import PlannedMerge
 from bridle.workspace.git import Git
 from bridle.workspace.merge import Conflicts
+from bridle.workspace.repair import git_leftovers, ref_lock
 from bridle.workspace.restore import restore
 from bridle.workspace.snapshot import Snapshot
 from bridle.workspace.worktree import Worktree

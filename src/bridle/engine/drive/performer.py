@@ -28,7 +28,7 @@ class Unperformed(Struct, frozen=True):
     """An effect that cannot be executed now: it stays pending, and the driver ends."""
 
     why: str
-    """`limit`: a budget or a usage limit is reached. `unusable`: the agent is missing or not logged in."""
+    """`limit`: a budget or a usage limit is reached. `unusable`: the agent is missing, not logged in or offline."""
     error: Error
 
 

@@ -27,10 +27,10 @@ from bridle.engine.replay.recorded import RecordedHook
 from bridle.engine.replay.replay import Replay
 from bridle.errors import EffectFailed, Error, ProcessDiverged, RunError
 from bridle.ground.json_fields import JsonFields
+from bridle.ground.ulid import RANDOM_BYTES, next_ulid
 from bridle.journal.format import codec
 from bridle.journal.format.entries import RUN_COMPLETED, Effect, Entry
 from bridle.journal.format.state import State, file_name
-from bridle.journal.format.ulid import RANDOM_BYTES, next_ulid
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.stores.view import View
 

@@ -30,7 +30,12 @@ async def tree_without_later(
 def is_later(path: os.PathLike[str], moment: float) -> bool:
     """Whether a file was written after a moment."""
     try:
-        status = os.lstat(path)
+        return changed_at(path) > moment
     except OSError:
         return False
-    return min(status.st_mtime, status.st_ctime) > moment
+
+
+def changed_at(path: os.PathLike[str]) -> float:
+    """Return when a file was written; an agent can set the one time, and only the kernel the other."""
+    status = os.lstat(path)
+    return min(status.st_mtime, status.st_ctime)

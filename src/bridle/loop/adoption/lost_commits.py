@@ -17,9 +17,10 @@ from bridle.loop.process.receipt import Receipt
 from bridle.loop.working_copy import left_state
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import lost_objects, snapshot
+from bridle.workspace import snapshot
 from bridle.workspace.git import Git
 from bridle.workspace.merge import overlay
+from bridle.workspace.repair import lost_objects
 from bridle.workspace.restore import restore_files, stage
 from bridle.workspace.snapshot import Snapshot
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Collection, Sequence
 
 from bridle.errors import GitError, UsageError
 from bridle.ground import disk
+from bridle.loop.adoption.later_files import changed_at
 from bridle.loop.performers.branch import RUN, TASK
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.working_copy.refs import run_branch
@@ -15,7 +15,7 @@ from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import snapshot
 from bridle.workspace.commit import is_ancestor, list_commits
 from bridle.workspace.git import Git
-from bridle.workspace.lost_objects import is_readable
+from bridle.workspace.repair.lost_objects import is_readable
 
 # Commits that are listed for the user.
 SHOWN = 5
@@ -29,9 +29,9 @@ _REFLOG_LIMIT_BYTES = 16 * 1024 * 1024
 
 
 async def find_tip(context: RunContext, known: str, *, was_working: bool, ended_at: float | None) -> str | None:
-    """Return the newest commit that is not the interrupted agent's, after a driver was killed.
+    """Return the newest commit that is not of the interrupted agent or check, after a driver was killed.
 
-    An agent has made no commit after it had ended.
+    Neither has made a commit after it had ended; where that time is not known, no commit counts as the user's.
     """
     git, head = context.git, await context.git.head()
     if head is None or head == known:
@@ -40,15 +40,18 @@ async def find_tip(context: RunContext, known: str, *, was_working: bool, ended_
         return known  # of a commit effect that was interrupted, which finds it
     if not was_working:
         return head
-    return head if await _moved_at(git, run_branch(context.run), head) > (ended_at or 0.0) else known
+    is_later = ended_at is not None and await _moved_at(git, run_branch(context.run), head) > ended_at
+    return head if is_later else known
 
 
 async def _moved_at(git: Git, branch: str, head: str) -> float:
-    """Return when a branch was moved to its commit: from its file, or in whole seconds from the commit."""
+    """Return when a branch was moved to its commit: from its file, or from the packed refs and the commit."""
+    folder = await git.common_folder()
     try:
-        return os.stat(await git.common_folder() / "refs/heads" / branch).st_mtime
-    except OSError:  # it is packed
-        return float(await git.text("log", "-1", "--format=%ct", head))
+        return changed_at(folder / "refs/heads" / branch)
+    except OSError:  # it is packed, and maybe later: `git gc` moves no branch
+        committed = float(await git.text("log", "-1", "--format=%ct", head))
+        return min(committed, changed_at(folder / "packed-refs"))
 
 
 async def is_of_run(context: RunContext, commit: str) -> bool:
@@ -157,6 +160,9 @@ async def restore_branch(context: RunContext, known: str) -> None:
     """Make the run's branch again where the user has renamed it; raise UsageError where it is gone."""
     git, branch = context.git, run_branch(context.run)
     if await git.object(f"refs/heads/{branch}") is not None:
+        return
+    if known == context.base and await is_readable(git, known):  # an empty branch is removed when a driver ends
+        await git.run("update-ref", "--no-deref", f"refs/heads/{branch}", known)
         return
     renamed = await _renamed_to(git, branch)
     if renamed is None and not await is_readable(git, known):

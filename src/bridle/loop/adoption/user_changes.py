@@ -71,8 +71,13 @@ def adopted(store: Store) -> int:
     return len(_notes(store))
 
 
-async def adopt(context: RunContext, store: Store, receipt: Receipt, *, ended_at: float | None) -> Delivery:
-    """Find and adopt what the user changed since the last driver, whose agents ended at that time."""
+async def adopt(
+    context: RunContext, store: Store, receipt: Receipt, *, ended_at: float | None, has_new_plan: bool = False
+) -> Delivery:
+    """Find and adopt what the user changed since the last driver, whose agents ended at that time.
+
+    `has_new_plan`: the checks of the context's plan are not those of the baseline.
+    """
     if ended_at is not None:
         await environment.add_of_user(context, since=ended_at)  # without the files that are put back: an agent's
     put_back(context)
@@ -81,14 +86,20 @@ async def adopt(context: RunContext, store: Store, receipt: Receipt, *, ended_at
     await refuse_unfinished(context, left, ended_at)
     restore = await uncommitted_changes.put_aside_again(context)
     try:
-        return await _adopt(context, store, receipt, left, ended_at)
+        return await _adopt(context, store, receipt, left, ended_at, has_new_plan=has_new_plan)
     except Error:
         await restore()
         raise
 
 
 async def _adopt(
-    context: RunContext, store: Store, receipt: Receipt, left: LeftState | None, ended_at: float | None
+    context: RunContext,
+    store: Store,
+    receipt: Receipt,
+    left: LeftState | None,
+    ended_at: float | None,
+    *,
+    has_new_plan: bool,
 ) -> Delivery:
     notes = _notes(store)
     known_tip = _known_tip(receipt, notes)
@@ -111,7 +122,7 @@ async def _adopt(
         number=number,
         ended_at=ended_at,
         loss=loss,
-        is_changed=bool(workers.lines),
+        is_changed=bool(workers.lines) or has_new_plan,
     )
     snapshots = [*receipt.snapshots, *pending_snapshots(context, store)]
     if state is None:
@@ -137,12 +148,13 @@ async def _adopt(
         state.tip,
         before=state.before,
         with_new_marks=state.was is not None,
+        has_new_plan=has_new_plan,
     )
     lines = list(workers.lines)
     if loss is None and state.tip != state.known_tip:
         lines.append(await run_commits.describe_move(context, run_branch(context.run), state.known_tip, state.tip))
     files = FoundFiles(state.before, state.now.tree, state.tip, state.paths, new_untracked, state.untracked)
-    lines += await describe_files(context, files, start)
+    lines += await describe_files(context, files, start, has_new_plan=has_new_plan)
     lines += [f"the commit of {title!r} is {commit[:12]} now" for title, commit in commits.items()]
     lost = gone if loss is not None else await run_commits.find_lost(context, receipt, gone)
     lines += [f"the commit of {title!r} is not on the branch any more" for title in gone if title not in lost]
@@ -275,10 +287,9 @@ async def _is_ticked(context: RunContext, receipt: Receipt, before: str, plan: s
 
 
 def _works(context: RunContext, store: Store) -> bool:
-    """Whether an agent may have been running there when the last driver was killed."""
-    return context.settings.parallel == 1 and any(
-        effect.kind == effects.WORK for effect in store.position().pending.values()
-    )
+    """Whether an agent, or code of an agent in a check, may have run there when the last driver was killed."""
+    kinds = {effect.kind for effect in store.position().pending.values()}
+    return effects.CHECK in kinds or (context.settings.parallel == 1 and effects.WORK in kinds)
 
 
 async def _without_changes_since(

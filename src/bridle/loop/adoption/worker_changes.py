@@ -7,7 +7,6 @@ they are, in no commit. A snapshot keeps what cannot be merged. Each step can be
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from bridle.ground.git_folder import git_folder
 from bridle.journal.stores.store import Store
 from bridle.loop import effects
 from bridle.loop.adoption import lost_commits, recorded_programs, run_commits
-from bridle.loop.adoption.later_files import tree_without_later
+from bridle.loop.adoption.later_files import is_later, tree_without_later
 from bridle.loop.adoption.unfinished_operations import refuse_unfinished
 from bridle.loop.checks import fixed_tree
 from bridle.loop.effect_results import MovedCopy
@@ -31,8 +30,8 @@ from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import check_out, is_complete, read_note, worker_context, write_note
 from bridle.workspace import partial_tree, snapshot
 from bridle.workspace.commit import is_ancestor, write_commit
-from bridle.workspace.lost_objects import is_readable
 from bridle.workspace.merge import Conflicts, carry, merged_tree, overlay
+from bridle.workspace.repair.lost_objects import is_readable
 from bridle.workspace.snapshot import Snapshot
 
 # Names in one line for the user.
@@ -165,7 +164,7 @@ async def _head_of_user(context: RunContext, known: str, now: Snapshot, ended_at
     own = git_folder(context.folder)
     if now.head in (None, known) or own is None or ended_at is None or await run_commits.is_of_run(context, now.head):
         return known
-    return now.head if os.stat(Path(own, "HEAD")).st_mtime > ended_at else known
+    return now.head if is_later(Path(own, "HEAD"), ended_at) else known
 
 
 async def _commit_edits(each: FoundCopy, found: FoundCopies) -> str:

@@ -25,10 +25,11 @@ from bridle.loop.protection.grown_files import find_grown
 from bridle.loop.protection.tree_changes import changes_since
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import files_index, git_leftovers, snapshot
+from bridle.workspace import files_index, snapshot
 from bridle.workspace.files_index import look
-from bridle.workspace.git_leftovers import Leftovers
 from bridle.workspace.merge import overlay
+from bridle.workspace.repair import git_leftovers
+from bridle.workspace.repair.git_leftovers import Leftovers
 from bridle.workspace.restore import restore_files, stage
 
 # Trees with reverted changes of checks, under the run's id.

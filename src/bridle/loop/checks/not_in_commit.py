@@ -16,7 +16,8 @@ from bridle.loop.checks.unlike_checkout import unlike_checkout
 from bridle.loop.checks.without_files import NotInCommit
 from bridle.loop.protection import baseline
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import read_git_files, snapshot
+from bridle.workspace import snapshot
+from bridle.workspace.git_folder import read_git_files
 
 BARE_FOLDER = "git stores no folder without files"
 SPECIAL_FILE = "git stores no such file"

@@ -21,6 +21,7 @@ from bridle.loop.checks.without_files import moved_folder
 from bridle.loop.effect_results import TIMED_OUT, CheckResult
 from bridle.loop.effects import Check
 from bridle.loop.protection.programs_outside import kept_during_check
+from bridle.loop.text.failure_excerpt import EXCERPT_CHARACTERS, EXCERPT_LINES, failure_excerpt
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.command_output import CommandOutput
 from bridle.run.isolation.sandbox_rules import NETWORK_NONE, ChosenSandbox
@@ -34,6 +35,8 @@ LOG_LIMIT_BYTES = 128 * 1024 * 1024
 # The end of an output says what failed; its first screen says what was run.
 HEAD_CHARACTERS = 2_000
 TAIL_CHARACTERS = 14_000
+# Searched for the first failure. Runners print thousands of tests into less.
+EXCERPT_READ_BYTES = 4 * 1024 * 1024
 
 # The message of a shell or of make is the last that a check prints; its callers add a few lines at most.
 SHORTAGE_LINES = 5
@@ -71,9 +74,22 @@ async def run_check(
         seconds=seconds,
         timed_out=timed_out,
         output=_with_limit_note(output.text, limit_seconds) if timed_out else output.text,
+        excerpt=_excerpt(output) if exit_code != 0 else "",
         log=str(output.path.relative_to(context.workspace)),
         argv=argv(check.command),
     )
+
+
+def _excerpt(output: CommandOutput) -> str:
+    """Return the first failure and the summary; of a long output the first failure may be in neither end."""
+    text = output.text
+    if text.count("\n") > EXCERPT_LINES:
+        text = (
+            f"{output.beginning(EXCERPT_READ_BYTES)}\n{text[-TAIL_CHARACTERS:]}"
+            if len(text) > TAIL_CHARACTERS
+            else text
+        )
+    return failure_excerpt(text)[:EXCERPT_CHARACTERS]
 
 
 def create_output(workspace: Path, moment: datetime, name: str, number: int, mask: Mask) -> CommandOutput:

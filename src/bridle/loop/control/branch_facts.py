@@ -1,50 +1,43 @@
-"""What a receipt says about the run's branch as it is now: commits of the user on it, and how to review and undo it."""
+"""What a receipt says about the run's branch as it is now: commits of the user on it, and how to review it."""
 
 from __future__ import annotations
 
-import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from bridle.errors import Error
-from bridle.ground import disk
-from bridle.ground.git_folder import find_common_folder
+from bridle.errors import Error, UsageError
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control.foreign_runs import AGREE, FOREIGN, is_untrusted
+from bridle.loop.control.push_target import pull_request_commands, remote_of
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.run_inputs import read_place
-from bridle.loop.working_copy import put_aside
-from bridle.loop.working_copy.recorded_untracked import untracked_in
+from bridle.loop.undo import undo_entries
+from bridle.loop.working_copy import put_aside, uncommitted_note
 from bridle.run.isolation.scope import describe_scope
-from bridle.workspace import special_files
 from bridle.workspace.blocking_git import BlockingGit
+from bridle.workspace.git_folder import special_files
 from bridle.workspace.inert_git import inert_blocking_git
 
-# Undo renames the branch to this where it has work of the user.
-UNDONE = "undone/"
 _TRAILER = "Bridle-Run"
-_CONFIG_BYTES = 1024 * 1024
 _SNAPSHOTS = "refs/bridle/snapshots/"
-# Git would start another git in each submodule, which runs programs that the configuration there names.
-_INSIDE_SUBMODULES = "--ignore-submodules=dirty"
-# More would make a command that is too long to copy.
-_STAGED_LIMIT = 20
+_COMMANDS = ("resume", "review", "merge", "undo", "pull_request")
 
 
 def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[str, str]) -> Receipt:
-    """Return a receipt with what git says now. The undo command keeps commits and uncommitted changes of the user.
+    """Return a receipt with what git says now.
 
-    It keeps unfinished work of an agent in a stash. Git is waited for: an event loop calls this in a thread.
+    Git is waited for: an event loop calls this in a thread.
     """
     receipt = msgspec.structs.replace(receipt, isolation_scope=describe_scope(receipt.isolation))
     if is_untrusted(run):  # its commands to copy are the repository's too
-        none = dict.fromkeys(("resume", "review", "merge", "undo"), "")
-        return msgspec.structs.replace(receipt, foreign=f"{FOREIGN}. {AGREE}", **none)
+        return msgspec.structs.replace(receipt, foreign=f"{FOREIGN}. {AGREE}", **dict.fromkeys(_COMMANDS, ""))
     store, aside = FileStore(run, reuses_view=True), put_aside.find(run)
+    if undone := describe_undone(store):
+        return msgspec.structs.replace(receipt, undone=undone, **dict.fromkeys(_COMMANDS, ""))
     place = read_place(store)
     repository = Path(place.repository)
     if special_files.find_in_git_folder(repository, with_objects=False):
@@ -52,27 +45,40 @@ def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[str, str
     start = shlex.quote(place.came_from or place.base)
     git = _find_git(repository, environment)
     own = _OwnCommits() if git is None else _count_own_commits(receipt, git)
-    has_changes = bool(own.amended or (receipt.found and own.tasks))
-    undo, ref = receipt.undo, ""
-    if own.users or has_changes:
-        kept = f"{UNDONE}{run.name.lower()}"
-        undo = undo.replace(f"git branch -D {receipt.branch}", f"git branch -m {receipt.branch} {kept}")
-    if aside is not None and aside.is_restored:
-        # With uncommitted changes, which git merges unless some are staged.
-        undo = undo.replace(f"git checkout {start} ", f"git reset -q && git checkout -m {start} ")
-        undo += "" if git is None else _stage_again(receipt.branch, place.came_from or place.base, git)
-    elif aside is not None:
-        ref = _SNAPSHOTS + aside.name(run.name)
-        undo = f"{undo} && git stash apply --index {ref}"
-    if not place.worktrees and store.position().end is None and (aside is None or not aside.is_restored):
-        unfinished = [] if git is None else _unfinished_work(receipt.branch, run, git)
-        undo = _stash(run.name, unfinished) + undo
-    if _may_have_checkout_hook(repository, environment):  # if it fails, git reports a failed checkout
-        undo = undo.replace("git checkout ", "git -c core.hooksPath=/dev/null checkout ")
-    review = f"git log --stat {start}..{receipt.branch}"
+    aside_ref = "" if aside is None or aside.is_restored else _SNAPSHOTS + aside.name(run.name)
+    has_left = own.has_branch or bool(place.worktrees or aside_ref)
+    remote = remote_of(git) if git is not None and receipt.commits else None
+    is_uncommitted = uncommitted_note.exists(run)
     return msgspec.structs.replace(
-        receipt, undo=undo, review=review, user_commits=own.users, has_user_changes=has_changes, put_aside=ref
+        receipt,
+        uncommitted=is_uncommitted,
+        merge="" if is_uncommitted else receipt.merge,
+        review=f"git log --stat {start}..{receipt.branch}",
+        user_commits=own.users,
+        has_user_changes=bool(own.amended or (receipt.found and own.tasks)),
+        undo=receipt.undo if has_left else "",
+        pull_request="" if is_uncommitted else pull_request_commands(receipt.branch, place.came_from, remote),
+        put_aside=aside_ref,
     )
+
+
+def describe_undone(store: FileStore) -> str:
+    """Return that a run was undone, and the ref with its work; empty if it was not."""
+    state = undo_entries.read(store.state().notes)
+    if not state.attempts:
+        return ""
+    if not state.is_done:
+        return f"`bridle undo` was interrupted; finish it: bridle undo {store.run.name}"
+    return f"this run was undone; its work is kept as {state.kept}" if state.kept else "this run was undone"
+
+
+def check_not_undone(store: FileStore) -> None:
+    """Raise UsageError for a run that was undone."""
+    if undone := describe_undone(store):
+        raise UsageError(
+            f"run {store.run.name} cannot continue: {undone}",
+            remedy=f"Start a new run, or look at the work: git log -p {undo_entries.UNDONE}{store.run.name.lower()}",
+        )
 
 
 def _find_git(repository: Path, environment: Mapping[str, str]) -> BlockingGit | None:
@@ -83,61 +89,6 @@ def _find_git(repository: Path, environment: Mapping[str, str]) -> BlockingGit |
         return None
 
 
-def _unfinished_work(branch: str, run: Path, git: BlockingGit) -> list[str]:
-    """Return the files with uncommitted work on the run's branch, without untracked ones of the user."""
-    try:
-        if git.branch() != branch:
-            return []
-        lines = git.names("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", _INSIDE_SUBMODULES)
-    except (Error, OSError):
-        return []
-    users = untracked_in(run)
-    return [line[3:] for line in lines if line[3:].rstrip("/") not in users]
-
-
-def _stage_again(branch: str, start: str, git: BlockingGit) -> str:
-    """Return the command that stages what is staged now in files that the run did not change; it follows others."""
-    try:
-        if git.branch() != branch:
-            return ""
-        fields = git.names("diff-index", "--cached", "--no-renames", "--no-abbrev", "-z", "HEAD")
-        intended = git.names("diff-files", "--name-only", "--diff-filter=A", "-z", _INSIDE_SUBMODULES)
-        changed = {*git.names("diff", "--name-only", "--no-renames", "-z", start, branch)}
-    except (Error, OSError):
-        return ""
-    staged = [(facts.split(), name) for facts, name in zip(fields[::2], fields[1::2], strict=True)]
-    staged = [(facts, name) for facts, name in staged if name not in changed and name not in intended]
-    if len(staged) + len(intended) > _STAGED_LIMIT:
-        return ""
-    entries = [
-        f"git rm -q --cached {shlex.quote(f':(top,literal){name}')}"
-        if facts[4] == "D"
-        else f"git update-index --add --cacheinfo {facts[1]},{facts[3]},{shlex.quote(name)}"
-        for facts, name in staged
-    ]
-    marked = " ".join(shlex.quote(f":(top,literal){name}") for name in intended)
-    return "".join(f" && {command}" for command in (*entries, *([f"git add -N -f {marked}"] if marked else ())))
-
-
-def _stash(run: str, names: Sequence[str]) -> str:
-    """Return the command that moves the work in these files into a stash, for other commands to follow."""
-    if not names:
-        return ""
-    paths = " ".join(shlex.quote(f":(top,literal){name}") for name in names)
-    return f"git stash push -q -u -m {shlex.quote(f'unfinished work of {run}')} -- {paths} && "
-
-
-def _may_have_checkout_hook(repository: Path, environment: Mapping[str, str]) -> bool:
-    """Return whether a hook may run at a checkout: one in the usual place, or any where settings name another."""
-    common = find_common_folder(repository)
-    if common is None:
-        return False
-    home = environment.get("HOME", "")
-    configs = (common / "config", Path(home, ".gitconfig"), Path(home, ".config/git/config"))
-    has_other_place = any(b"hookspath" in (disk.read_part(path, _CONFIG_BYTES) or b"").lower() for path in configs)
-    return has_other_place or os.access(common / "hooks/post-checkout", os.X_OK)
-
-
 class _OwnCommits(NamedTuple):
     """The commits that only the run's branch has."""
 
@@ -145,6 +96,7 @@ class _OwnCommits(NamedTuple):
     amended: int = 0
     """Those that a task has made, and that are not as it made them."""
     users: int = 0
+    has_branch: bool = True
 
 
 def _count_own_commits(receipt: Receipt, git: BlockingGit) -> _OwnCommits:
@@ -154,7 +106,9 @@ def _count_own_commits(receipt: Receipt, git: BlockingGit) -> _OwnCommits:
         code, text = git.run(*words, *others, "--", accepts=(0, 128))
     except (Error, OSError):
         return _OwnCommits()
-    lines = [line.split(" ", 1) for line in text.splitlines()] if code == 0 else []
+    if code != 0:
+        return _OwnCommits(has_branch=False)
+    lines = [line.split(" ", 1) for line in text.splitlines()]
     runs = [run.strip() for commit, run in lines if commit not in receipt.commits]
     amended = runs.count(receipt.run)
     return _OwnCommits(len(lines) - len(runs), amended, len(runs) - amended)

@@ -1,7 +1,8 @@
 """Finds and removes old logs and old runs of a repository, and nothing else.
 
 A run that a driver is running stays, as does one with work of the user in its worktrees, and so do the logs of every
-run that stays. The worktrees of a run are removed with it; branches and commits belong to the user, whatever made them.
+run that stays. The worktrees of a run are removed with it. Its branch is removed only if another branch or a tag has
+all of its commits: commits belong to the user, whatever made them.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from bridle.journal.stores import write_lock
 from bridle.loop.checks.run_check import FOLDER as CHECK_LOGS
 from bridle.loop.control import receipt_cache, user_work
 from bridle.loop.performers import shared_budget
+from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_worktrees import remove_all
 from bridle.run.logs import FOLDER as AGENT_LOGS
 from bridle.workspace.git import Git
@@ -117,6 +119,7 @@ async def remove(old: OldItems, git: Git | None) -> Cleaned:
         await shared_budget.count_worktrees(git.folder, lambda _line: None)  # their own files go with them
         await remove_all(git, gone)
         await _remove_refs(git, gone)
+        await _remove_branches(git, gone)
     return Cleaned(len(old.logs), tuple(gone), tuple(kept))
 
 
@@ -198,3 +201,16 @@ async def _remove_refs(git: Git, runs: Iterable[str]) -> None:
         last = ref.removeprefix(REFS).partition("/")[2].lower()
         if any(last == name or last.startswith((f"{name}-", f"{name}/")) for name in names):
             await git.run("update-ref", "--no-deref", "-d", ref)
+
+
+async def _remove_branches(git: Git, runs: Iterable[str]) -> None:
+    """Delete the branches of removed runs that have no commit of their own and are not checked out."""
+    listed = await git.text("worktree", "list", "--porcelain")
+    for branch in (run_branch(run) for run in runs):
+        ref = f"refs/heads/{branch}"
+        tip = await git.object(ref)
+        if tip is None or f"branch {ref}\n" in f"{listed}\n":
+            continue
+        words = ("rev-list", "--count", tip, "--not", f"--exclude={branch}", "--branches", "--remotes", "--tags")
+        if (await git.text(*words, "--")).strip() == "0":
+            await git.run("update-ref", "--no-deref", "-d", ref, tip)

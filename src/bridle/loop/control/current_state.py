@@ -6,11 +6,10 @@ every replay; the process stops at the first effects that have none.
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -28,6 +27,10 @@ from bridle.loop.process.receipt import JournalHead, Receipt, TaskReceipt
 from bridle.loop.process.task_state import Usage
 from bridle.loop.run_inputs import PROCESS_ID, RunPlace, move_path, read_inputs, read_place
 from bridle.loop.user_messages import UserMessageReader
+from bridle.wire.mask import Mask, secret_values
+
+if TYPE_CHECKING:
+    from bridle.run.read_log import LoggedRun
 
 R = TypeVar("R", Receipt, TaskReceipt)
 
@@ -38,15 +41,32 @@ def read_receipt(run: Path) -> Receipt:
     return complete_receipt(replay_receipt(store), store)
 
 
-def read_cached_receipt(run: Path, environment: Mapping[str, str], *, has_driver: bool = False) -> Receipt:
-    """Return the same receipt for display: without a replay where one of this very journal is cached."""
+def read_cached_receipt(
+    run: Path,
+    environment: Mapping[str, str],
+    *,
+    has_driver: bool = False,
+    read: Callable[[Path], LoggedRun] | None = None,
+) -> Receipt:
+    """Return the same receipt for display: without a replay where one of this very journal is cached.
+
+    `read` reads the log of a running agent, as `read_log` does.
+    """
     store, home = FileStore(run, reuses_view=True), bridle_home(environment)
     state = store.state()
     receipt = receipt_cache.read(store, state, home)
     if receipt is None:
         receipt = replay_receipt(store, state)
         receipt_cache.write(run, state, receipt, home)
-    return complete_receipt(receipt, store, has_driver=has_driver)
+    place = read_place(store)
+    interrupted = interrupted_work(store, place.workspaces, read_driver_times(store.run), read)
+    receipt = complete_receipt(receipt, store, interrupted, has_driver=has_driver)
+    if not has_driver:
+        return receipt
+    from bridle.loop.control.running_effects import running_effects  # late: only a running run needs it
+
+    mask = Mask(secret_values(environment))
+    return msgspec.structs.replace(receipt, now=running_effects(store, interrupted, mask))
 
 
 def complete_receipt(
@@ -82,11 +102,10 @@ def _journal_head(run: Path) -> JournalHead | None:
 
 def _moved(receipt: Receipt, place: RunPlace) -> Receipt:
     """Return a receipt whose paths and commands are those of a repository that was moved or copied."""
-    worktree, undo, old = receipt.worktree, receipt.undo, str(place.recorded_repository)
-    for folder in place.worktrees:
-        undo = undo.replace(shlex.quote(move_path(folder, place.repository, old)), shlex.quote(folder))
-    moved = None if worktree is None else move_path(worktree, old, place.repository)
-    return msgspec.structs.replace(receipt, worktree=moved, undo=undo)
+    worktree, old = receipt.worktree, str(place.recorded_repository)
+    return msgspec.structs.replace(
+        receipt, worktree=None if worktree is None else move_path(worktree, old, place.repository)
+    )
 
 
 def with_interrupted(receipt: Receipt, interrupted: InterruptedWork, *, has_driver: bool = False) -> Receipt:

@@ -41,6 +41,7 @@ def own_limits(run: Path) -> dict[str, Any]:
     """
     if not is_foreign(run):
         return {}
+    from bridle.loop.control.changed_agents import agent_in_force
     from bridle.loop.settings.bridle_toml import load_settings  # not for `bridle status`
     from bridle.loop.settings.model import KEYS
     from bridle.loop.user_messages import UserMessageReader
@@ -48,8 +49,9 @@ def own_limits(run: Path) -> dict[str, Any]:
     store = FileStore(run)
     inputs = read_inputs(store)
     own = load_settings(Path(inputs.repository), bridle_home(os.environ))
+    settings = agent_in_force(store, inputs.settings)  # its journal may change them too
     for name, key in KEYS.items():
-        value = getattr(inputs.settings, key.attribute)
+        value = getattr(settings, key.attribute)
         if value in key.not_in_repository and value != getattr(own, key.attribute):
             raise UsageError(
                 f"{run.name}: {FOREIGN}, with {name} = {str(value)!r}, which only your own settings may have",

@@ -36,7 +36,7 @@ def deliver_user_messages(store: FileStore) -> bool:
     if not pauses:
         return False
     received = UserMessageReader(store).since(min(paused.after for paused in pauses))
-    if not received.retries and not received.limits:
+    if not received.retries and not received.limits and received.plan is None:
         return False
     return end_pause(store, PauseResult(**msgspec.structs.asdict(received), kept_hints=received.hints))
 

@@ -9,7 +9,7 @@ from bridle.errors import UsageError
 from bridle.journal.format import layout
 from bridle.loop.protection.git_files import git_metadata
 from bridle.loop.run_inputs import RunInputs
-from bridle.workspace import damaged_files
+from bridle.workspace.git_folder import damaged_files
 
 
 def check_place(inputs: RunInputs, run: Path) -> None:

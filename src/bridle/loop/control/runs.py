@@ -21,16 +21,16 @@ from bridle.engine.drive.wait_for_driver import driver_ended_at
 from bridle.engine.entries import refused_commands
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.engine.iterate.iteration_report import COMPLETED
-from bridle.errors import DiskError, GitError, ProcessError, UsageError
-from bridle.ground import clock, ids
+from bridle.errors import DiskError, GitError, ProcessError
 from bridle.ground.home import bridle_home
 from bridle.ground.threads import in_thread, wait_uncancelled
 from bridle.journal.format import layout
-from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop import effects, user_messages
 from bridle.loop.adoption import lost_commits, user_changes
 from bridle.loop.control import current_state, receipt_cache, time_used
+from bridle.loop.control.changed_agents import agent_in_force
+from bridle.loop.control.changed_plan import known_plan
 from bridle.loop.control.driver_time_file import read_driver_times, write_driver_time
 from bridle.loop.control.pauses import deliver_user_messages, pending_pause
 from bridle.loop.performers import shared_budget
@@ -43,21 +43,18 @@ from bridle.loop.plan.model import Plan
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED, Verdict
 from bridle.loop.progress_events import Listener, unwatched
-from bridle.loop.protection import programs_outside, uncommitted_changes
-from bridle.loop.run_inputs import PROCESS_ID, RunInputs, read_inputs
-from bridle.loop.settings.model import Settings
+from bridle.loop.protection import baseline, programs_outside, uncommitted_changes
+from bridle.loop.run_inputs import RunInputs, read_inputs
 from bridle.loop.user_messages import UserMessageReader
-from bridle.loop.working_copy import left_state, output_names, stale_git_locks
-from bridle.loop.working_copy.refs import run_branch
+from bridle.loop.working_copy import left_state, output_names, put_aside, stale_git_locks, uncommitted_work
+from bridle.loop.working_copy.leave_branch import leave_empty_branch
 from bridle.loop.working_copy.run_context import RunContext, run_context, with_direnv
-from bridle.loop.working_copy.run_worktrees import in_worktree, is_complete, worker_context, worktree_folder
+from bridle.loop.working_copy.run_worktrees import in_worktree, is_complete, worker_context
 from bridle.run.isolation.sandbox_rules import ChosenSandbox
-from bridle.workspace import damaged_files, git_leftovers, special_files, worktree
+from bridle.workspace import worktree
 from bridle.workspace.git import Git
-from bridle.workspace.inert_git import inert_git
-
-# An executable check of the repository itself, which runs with the guard.
-OWN_CHECK = ".ralph/check"
+from bridle.workspace.git_folder import special_files
+from bridle.workspace.snapshot import tree_of_all
 
 # Recording a working copy takes a second or two; a driver that must stop does not wait longer for git.
 LEAVE_SECONDS = 30.0
@@ -75,6 +72,7 @@ class RunStatus(StrEnum):
     NEEDS_YOU = "needs you"
     INTERRUPTED = "interrupted"
     AGENT_UNUSABLE = "agent unusable"
+    BAD_PLAN = "bad plan"
 
 
 # The status of a run that pauses.
@@ -83,9 +81,8 @@ _PAUSED = {
     effects.WHY_USAGE: RunStatus.LIMIT_REACHED,
     effects.WHY_BUDGET: RunStatus.LIMIT_REACHED,
     effects.WHY_UNUSABLE: RunStatus.AGENT_UNUSABLE,
+    effects.WHY_PLAN: RunStatus.BAD_PLAN,
 }
-# How `git status` marks files in conflict.
-_UNMERGED = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
 
 
 class RunEnd(Struct, frozen=True):
@@ -94,87 +91,6 @@ class RunEnd(Struct, frozen=True):
     receipt: Receipt
     status: RunStatus
     reason: str = ""
-
-
-class RunRequest(Struct, frozen=True):
-    """A run that can be created."""
-
-    repository: Path
-    plan: Plan
-    settings: Settings
-    base: str
-    """The commit that it starts from."""
-    came_from: str | None
-    """The branch that is checked out."""
-
-
-async def check_start(
-    cwd: Path, plan: Plan, settings: Settings, environment: Mapping[str, str], *, is_dry: bool = False
-) -> RunRequest:
-    """Check whether a run can start here, and raise UsageError where it cannot. Nothing is written.
-
-    With `is_dry` no filter of the repository runs either.
-    """
-    top = await Git(cwd, environment).top()
-    damaged_files.refuse(top, then="the same command again")
-    git = await inert_git(top, environment) if is_dry else Git(top, environment)
-    for operation in git_leftovers.unfinished_operations(await git.git_path(".")):
-        raise git_leftovers.refusal(operation, top, " first.")  # a checkout of another branch would break it
-    base = await git.head()
-    if base is None:
-        raise UsageError(f"{top} has no commit yet", remedy="Make one first: git add -A && git commit -m start")
-    # A dry run starts no git in submodules, which runs programs that the configuration there names.
-    ignored = ("--ignore-submodules=dirty",) if is_dry else ()
-    changed = await git.names("status", "--porcelain", "-z", "--untracked-files=no", "--no-renames", *ignored)
-    if unmerged := [name[3:] for name in changed if name[:2] in _UNMERGED]:
-        raise git_leftovers.conflict_refusal(unmerged, top, " first.")
-    if changed and not settings.allow_dirty:
-        names = ", ".join(name[3:] for name in changed[:5])
-        raise UsageError(
-            f"{top} has uncommitted changes: {names}",
-            remedy="Commit or stash them, or use --allow-dirty, which puts them aside while the run works.",
-        )
-    own_check = top / OWN_CHECK
-    if own_check.is_file() and os.access(own_check, os.X_OK):
-        plan = replace(plan, guard=(*plan.guard, OWN_CHECK))
-    return RunRequest(top, plan, settings, base, await git.branch())
-
-
-def create(request: RunRequest, runs: Path) -> Path:
-    """Create the run with a frozen copy of its plan and settings; return its folder."""
-    run_id = ids.new_id()
-    inputs = RunInputs(
-        run=run_id,
-        repository=str(request.repository),
-        base=request.base,
-        branch=run_branch(run_id),
-        came_from=request.came_from,
-        plan=request.plan,
-        settings=request.settings,
-        worktrees=_worktrees(request, run_id),
-    )
-    new = NewRun(
-        run_id=run_id,
-        process_id=PROCESS_ID,
-        entry=None,
-        request=request.plan.title,
-        has_inputs=True,
-        inputs=inputs.as_json(),
-    )
-    return create_run(runs, new, proof=ids.new_token(), ulid=ids.new_id(), created_at=clock.iso(clock.now()))
-
-
-def _worktrees(request: RunRequest, run_id: str) -> tuple[str, ...]:
-    """Return the run's own worktree and those of its workers; none where it works in the user's copy."""
-    if not request.settings.uses_worktrees:
-        return ()
-    parallel = request.settings.parallel
-    workers = range(1, parallel + 1) if parallel > 1 else ()
-    folders = [
-        worktree_folder(request.repository, run_id),
-        *(worktree_folder(request.repository, run_id, n) for n in workers),
-    ]
-    return tuple(str(folder) for folder in folders)
 
 
 async def drive_loop_run(
@@ -187,10 +103,12 @@ async def drive_loop_run(
     on_receipt: OnReceipt = lambda _receipt: None,
     sandbox: ChosenSandbox | None = None,
     record: Callable[[], None] | None = None,
+    new_plan: Plan | None = None,
 ) -> RunEnd:
     """Drive a run until it ends, pauses or waits for the user; return its receipt.
 
-    `record` writes the user's command to the journal, once nothing refuses this driver.
+    `record` writes the user's command to the journal, once nothing refuses this driver. `new_plan` is one that it
+    records.
     """
     store = FileStore(run)
     inputs = read_inputs(store)
@@ -202,7 +120,7 @@ async def drive_loop_run(
         Path(inputs.repository),
         environment=environment,
         settings=inputs.settings,
-        plan=inputs.plan,
+        plan=known_plan(store, inputs, new_plan),
         base=inputs.base,
         came_from=inputs.came_from,
         moved_from=await _follow(inputs, run, environment, say),
@@ -220,10 +138,11 @@ async def drive_loop_run(
         for name in await stale_git_locks.clear(folder, among_snapshots=True):
             say(f"removed .git/{name}, which a killed git process had left")
     await shared_budget.count_killed_agents(context.workspace, say)
-    async with _between_drivers(store, context) as delivery:
+    async with _between_drivers(store, context, has_new_plan=new_plan is not None) as delivery:
         context = replace(context, changes_adopted=user_changes.adopted(store))
         if record is not None and find_driver(run) is None:
             await wait_uncancelled(in_thread(record, name="recording the command"))
+        context = replace(context, settings=agent_in_force(store, context.settings))
         while True:
             driven = await _drive_once(store, context, inputs, hooks, on_receipt, delivery)
             if isinstance(driven, RunEnd):
@@ -241,13 +160,14 @@ def _report_unread_hints(store: FileStore, say: Say) -> None:
 
 
 @asynccontextmanager
-async def _between_drivers(store: FileStore, context: RunContext) -> AsyncIterator[Delivery]:
+async def _between_drivers(store: FileStore, context: RunContext, *, has_new_plan: bool) -> AsyncIterator[Delivery]:
     """Adopt what the user changed since the last driver, and record at the end how this one leaves the working copy."""
     run = store.run
     is_prepared = any(effect.kind == effects.PREPARE for effect in store.state().resolved)
     if store.position().end is not None or find_driver(run) is not None:
         if find_driver(run) is None and not context.settings.uses_worktrees:
             await uncommitted_changes.restore(context, has_ended=True)
+            await _leave_uncommitted(context, store)
         yield Delivery()
         return
     delivery, copy = Delivery(), _own_copy(context)
@@ -257,7 +177,9 @@ async def _between_drivers(store: FileStore, context: RunContext) -> AsyncIterat
         ended_at = await driver_ended_at(run)
         if not read_inputs(store).has_current_decisions:
             ended_at = None  # the lock of a driver of an earlier version does not say it
-        delivery = await user_changes.adopt(copy, store, await _replayed_receipt(store), ended_at=ended_at)
+        delivery = await user_changes.adopt(
+            copy, store, await _replayed_receipt(store), ended_at=ended_at, has_new_plan=has_new_plan
+        )
     elif is_prepared:
         await lost_commits.refuse(context)
     try:
@@ -288,7 +210,35 @@ async def _leave(copy: RunContext, store: FileStore) -> None:
                 async with asyncio.timeout(LEAVE_SECONDS):
                     await left_state.record(each, store)
     with suppress(GitError, DiskError):
+        has_work = copy.repository is not None or await _has_work(copy)
         await uncommitted_changes.restore(copy)
+        aside = put_aside.find(copy.run_folder)
+        if not has_work and (aside is None or aside.is_restored):
+            await leave_empty_branch(copy)
+        await _leave_uncommitted(copy, store)
+
+
+async def _leave_uncommitted(copy: RunContext, store: FileStore) -> None:
+    """Leave the work uncommitted in the user's files, where the user wants that and every task is decided."""
+    if copy.settings.commit or copy.settings.uses_worktrees:
+        return
+    paused = pending_pause(store)
+    is_decided = store.position().end is not None or (paused is not None and paused.why == effects.WHY_ENDED)
+    if is_decided and not await _has_unfinished_work(copy, await copy.git.head()):
+        await uncommitted_work.leave(copy)
+
+
+async def _has_work(copy: RunContext) -> bool:
+    """Whether the run has made a commit, or left work in the files."""
+    return await copy.git.head() != copy.base or await _has_unfinished_work(copy, copy.base)
+
+
+async def _has_unfinished_work(copy: RunContext, commit: str | None) -> bool:
+    """Whether the files have work that is not in this commit."""
+    if commit is None or left_state.unfinished_operations(copy.folder):
+        return True
+    work = await baseline.work_in(copy, await tree_of_all(copy.git, as_committed=True))
+    return work != await copy.git.tree_of(commit)
 
 
 async def _follow(inputs: RunInputs, run: Path, environment: Mapping[str, str], say: Say) -> tuple[str, str] | None:
@@ -364,7 +314,9 @@ async def _end(store: FileStore, driven: DriveResult) -> RunEnd:
     receipt = current_state.complete_receipt(receipt, store)
     paused = pending_pause(store)
     if paused is not None:
-        return RunEnd(receipt, _PAUSED.get(paused.why, RunStatus.FAILED), paused.reason)
+        is_unbegun = paused.why == effects.WHY_SETUP and not receipt.iterations
+        status = RunStatus.BAD_PLAN if is_unbegun else _PAUSED.get(paused.why, RunStatus.FAILED)
+        return RunEnd(receipt, status, paused.reason)
     if driven.status == LIMIT:
         return RunEnd(receipt, RunStatus.LIMIT_REACHED, time_used.TIME_IS_OVER)
     if driven.status == UNUSABLE:

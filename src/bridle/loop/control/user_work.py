@@ -6,10 +6,11 @@ import shlex
 from collections.abc import AsyncIterator, Iterator, Sequence
 
 from bridle.errors import GitError
+from bridle.loop.undo.undo_entries import UNDONE
 from bridle.loop.working_copy import put_aside
 from bridle.loop.working_copy.refs import KEPT
 from bridle.loop.working_copy.run_worktrees import of_runs, read_note
-from bridle.workspace.git import Git
+from bridle.workspace.git import FALLBACK_ADDRESS, Git
 from bridle.workspace.snapshot import REFS
 from bridle.workspace.worktree import Worktree
 
@@ -27,6 +28,7 @@ async def find(git: Git, runs: Sequence[str]) -> dict[str, str]:
     refs = (await git.text("for-each-ref", "--format=%(refname)", REFS)).splitlines()
     for run in runs:
         reasons[run] += _put_aside(refs, run)
+        reasons[run] += [reason async for reason in _undone(git, run)]
     return {run: "; ".join(found) for run, found in reasons.items() if found}
 
 
@@ -61,6 +63,19 @@ async def _on_no_branch(git: Git, worktree: Worktree) -> list[str]:
     refs = ("--branches", "--remotes", "--tags", f"--glob={KEPT}*")
     code, text = await git.run("rev-list", f"worktrees/{worktree.name}/HEAD", "--not", *refs, "--", accepts=(0, 128))
     return text.split() if code == 0 else []
+
+
+async def _undone(git: Git, run: str) -> AsyncIterator[str]:
+    """Yield the refs of an undone run that alone have commits of the user."""
+    listed = await git.text("for-each-ref", "--format=%(refname)", f"{UNDONE}{run.lower()}*")
+    for ref in listed.splitlines():
+        words = ("--format=%H%x1f%ce%x1f%(trailers:key=Bridle-Run,valueonly,separator=%x2C)", ref)
+        others = ("--not", "--branches", "--remotes", "--tags", "--")
+        fields = [line.split("\x1f") for line in (await git.text("log", *words, *others)).splitlines()]
+        own = [commit[:10] for commit, address, made_by in fields if not made_by and address != FALLBACK_ADDRESS]
+        if own:
+            keep = f"git branch NAME {ref}"
+            yield f"only {ref} has your commits {_list(own)}; keep them: {keep}, or: git update-ref -d {ref}"
 
 
 def _put_aside(refs: Sequence[str], run: str) -> Iterator[str]:

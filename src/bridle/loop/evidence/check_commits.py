@@ -21,9 +21,9 @@ from bridle.loop.adoption.user_changes import FOUND
 from bridle.loop.performers.branch import ITERATION, JOURNAL, RUN, TASK
 from bridle.loop.run_inputs import read_inputs
 from bridle.workspace.commit import CommitInfo, is_ancestor, read_commits
-from bridle.workspace.forged_objects import find_forged_in_commit
 from bridle.workspace.git import Git
 from bridle.workspace.inert_git import inert_git
+from bridle.workspace.repair.forged_objects import find_forged_in_commit
 
 
 class CommitFindings(Struct, frozen=True):

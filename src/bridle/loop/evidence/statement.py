@@ -21,7 +21,20 @@ PREDICATE_TYPE = "urn:bridle:receipt:v1"
 
 # The receipt's commands and states of the moment, which prove nothing.
 _OMITTED = (
-    *("resume", "undo", "merge", "review", "worktree", "waiting", "at_work", "stopped", "put_aside", "tasks"),
+    *(
+        "resume",
+        "undo",
+        "merge",
+        "review",
+        "pull_request",
+        "worktree",
+        "waiting",
+        "at_work",
+        "stopped",
+        "put_aside",
+        "uncommitted",
+        "tasks",
+    ),
     "isolation_scope",
 )
 

@@ -19,8 +19,8 @@ from bridle.loop.evidence.statement import StatementFacts, read_statement
 from bridle.loop.performers.branch import RUN, TASK
 from bridle.loop.run_inputs import read_inputs
 from bridle.workspace.commit import CommitInfo, read_commits
-from bridle.workspace.forged_objects import find_forged_in_commit, find_replaced
 from bridle.workspace.git import Git
+from bridle.workspace.repair.forged_objects import find_forged_in_commit, find_replaced
 
 # A line that names a run, wherever it is in a message, and however it is written.
 _NAMES_RUN = re.compile(rf"^[ \t>*-]*{RUN}[ \t]*:[ \t]*([0-9a-z]{{26}})\b", re.IGNORECASE | re.MULTILINE)

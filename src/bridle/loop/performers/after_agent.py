@@ -25,8 +25,10 @@ from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import discard_broken
-from bridle.workspace import git_leftovers, git_links, snapshot, special_files
-from bridle.workspace.git_leftovers import GitState, Leftovers
+from bridle.workspace import snapshot
+from bridle.workspace.git_folder import git_links, special_files
+from bridle.workspace.repair import git_leftovers
+from bridle.workspace.repair.git_leftovers import GitState, Leftovers
 from bridle.workspace.snapshot import Snapshot
 
 # Files that are reported singly.

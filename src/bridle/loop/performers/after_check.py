@@ -17,7 +17,7 @@ from bridle.loop.protection.git_files import nested_repositories
 from bridle.loop.protection.git_files.git_metadata import Baseline, GitMetadata
 from bridle.loop.protection.recorded.startup_files import StartupFiles
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import git_links
+from bridle.workspace.git_folder import git_links
 
 
 @asynccontextmanager

@@ -48,6 +48,7 @@ _LIMIT = re.compile(
 _TRANSIENT = re.compile(
     r"overloaded|\b(?:429|500|502|503|504|529)\b|rate[ _-]limit|too many requests|resource[ _](?:has been )?exhausted"
     r"|internal server error|bad gateway|service unavailable|connection error|connection (?:refused|reset)|fetch failed"
+    r"|unable to connect to api\b"
     r"|econnre|etimedout|enotfound|eai_again|socket hang up|stream disconnected|high demand"
 )
 
@@ -59,6 +60,13 @@ _ENDED_BY: dict[Watchdog | None, str] = {
     Watchdog.LEAVING: "it was stopped because it closed its output without a result and did not exit",
 }
 
+# How agents say that there is no such model; the text is that of a failure.
+_NO_MODEL = re.compile(
+    r"issue with the selected model|model[_ ]not[_ ]found|not_found_error.{0,40}model|unknown model|invalid model"
+    r"|no such model|model .{0,80}(?:does not exist|not found|is not supported)"
+)
+
+_CHOOSE_MODEL = "Choose another one: bridle resume --model NAME"
 _PAY = "Add credit, or log in to another account. Then run `bridle resume`."
 
 
@@ -124,6 +132,8 @@ def _outside_failure(finished: Finished, agent: str) -> tuple[str, str] | None:
     if outcome.category is Category.AUTH or _AUTH.search(text):
         failure = describe_login_failure(agent, message)
         return effect_results.UNUSABLE, f"{failure}. {log_in_remedy(agent)} Then run `bridle resume`."
+    if record.failure is not None and not record.tool_uses and (status == 404 or _NO_MODEL.search(text)):
+        return effect_results.UNUSABLE, f"{agent}: the model is not available ({message}). {_CHOOSE_MODEL}"
     if _LIMIT.search(text):
         return effect_results.LIMIT, message
     is_answered = record.failure is not None or outcome.category in (Category.RATE_LIMIT, Category.API)

@@ -1,4 +1,4 @@
-"""Executes `bridle.prepare`, `bridle.commit` and `bridle.rollback`.
+"""Executes `bridle.prepare` and `bridle.rollback`.
 
 Each can be repeated: a second attempt finds what the first one did.
 """
@@ -9,20 +9,18 @@ from bridle.errors import GitError, UsageError
 from bridle.ground.git_exclude import exclude_from_git
 from bridle.ground.git_folder import git_folder
 from bridle.loop.checks import environment
-from bridle.loop.checks.fixed_tree import stage_work
 from bridle.loop.checks.setup_commands import ensure_setup
-from bridle.loop.effect_results import CommitResult, FileReport, PrepareResult, RollbackResult
+from bridle.loop.effect_results import FileReport, PrepareResult, RollbackResult
 from bridle.loop.effects import CommitArgs, MergeArgs, PrepareArgs, RollbackArgs
 from bridle.loop.performers import pre_hooks
 from bridle.loop.process.task_state import Verdict
 from bridle.loop.protection import baseline, uncommitted_changes, untracked_files
 from bridle.loop.protection.newly_ignored import is_generated
-from bridle.loop.working_copy import known_files
+from bridle.loop.working_copy import recorded_hooks, start_state, uncommitted_note, uncommitted_work
 from bridle.loop.working_copy.refs import KEPT, run_branch
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import files_index, snapshot
-from bridle.workspace.commit import CommitInfo, commit_index, first_parents, format_message, is_ancestor, list_commits
-from bridle.workspace.forged_objects import refuse_forged
+from bridle.workspace import snapshot
+from bridle.workspace.commit import CommitInfo, first_parents, format_message, is_ancestor, list_commits
 from bridle.workspace.git import Git
 from bridle.workspace.restore import restore
 
@@ -50,9 +48,11 @@ async def prepare(_args: PrepareArgs, context: RunContext) -> PrepareResult:
             await pre_hooks.before_branch(context, branch)
         target = [branch] if exists else ["-b", branch, context.base]
         await git.run("-c", "core.hooksPath=/dev/null", "checkout", "--quiet", *target)
+    await start_state.record(context)
     failed = None
     if context.repository is not None and context.settings.parallel == 1:  # else each worker has its own worktree
         failed = await ensure_setup(context, await git.tree_of(context.base), task="prepare")
+    await recorded_hooks.record(context)
     start = await baseline.record(context)
     await environment.record(context)
     return PrepareResult(
@@ -73,6 +73,7 @@ async def return_to_branch(context: RunContext) -> None:
     git, branch = context.git, run_branch(context.run)
     there = await git.branch()
     if there == branch:
+        uncommitted_note.remove(context.run_folder)
         return
     if await git.object(f"refs/heads/{branch}") is None:
         raise UsageError(
@@ -83,6 +84,8 @@ async def return_to_branch(context: RunContext) -> None:
     head = await git.head()
     detached = head if there is None else None
     if not await _check_out(git, branch):
+        if await uncommitted_work.enter(context):
+            return
         if (other := await _worktree_with(git, branch)) is not None:
             raise UsageError(
                 f"the run's branch {branch} is checked out in another worktree, {other}",
@@ -95,6 +98,7 @@ async def return_to_branch(context: RunContext) -> None:
                 f"refs/heads/{branch} && bridle resume {context.run}",
             )
         raise await _checkout_refusal(git, there, branch)
+    uncommitted_note.remove(context.run_folder)
     context.say(f"{there or 'a commit'} was checked out; switched back to {branch}")
     if detached is not None and not await git.text("for-each-ref", "--count=1", "--contains", detached):
         ref = f"{KEPT}{context.run.lower()}/detached-{detached}"
@@ -210,39 +214,6 @@ async def _keep_detached(git: Git, head: str | None) -> bool:
     return True
 
 
-async def make_commit(args: CommitArgs, context: RunContext) -> CommitResult:
-    """Make one commit for a task, with trailers by which a second attempt finds it."""
-    git, is_known = context.git, known_files.take_over(context, args.kind)
-    start = args.copy_state.head or None if args.copy_state is not None else None
-    if context.worker is None:
-        say_all(context, await make_plain(context, start or args.tip))
-    await keep_branch(context, head=start)
-    is_first = is_known and args.tip is not None and await git.head() == args.tip  # right after the checks
-    existing = await _find(git, context, args) if not is_first else None
-    if existing is not None and args.tree in (None, existing_tree := await git.tree_of(existing)):
-        is_below_tip = args.tip is not None and await is_ancestor(git, existing, args.tip)  # below commits of the user
-        return CommitResult(
-            commit=existing, head=args.tip if is_below_tip else existing, tree=existing_tree, found=True
-        )
-    message = commit_message(args, context)
-    if pre_hooks.has_commit_hooks(context):
-        is_known = False  # a hook may change files
-        refused = await pre_hooks.before_commit(args, context, run_branch(context.run), message)
-        if refused is not None:
-            return CommitResult(refused=refused)
-    staged = await stage_work(context, is_known=is_known)  # without the user's own untracked files
-    if args.tree not in (None, staged.tree):
-        return CommitResult(again=staged.tree)  # the checks ran on other files
-    folded = await _fold_agent_commits(git, context, args.tip)
-    await refuse_forged(git, staged.tree, await git.head())
-    commit = await commit_index(git, message, tree=staged.tree, is_refreshed=staged.is_refreshed)
-    await files_index.accept_real_index(git, staged.tree)
-    known_files.hand_over(context, args.kind)
-    head = commit or await git.head()  # nothing has changed since the last commit, which the verdict is about
-    tree = await git.tree_of(head) if head else None
-    return CommitResult(commit=commit, head=head, tree=tree, folded=tuple(folded))
-
-
 def say_all(context: RunContext, reports: list[FileReport]) -> None:
     """Tell the user what was found outside of an iteration."""
     for report in reports:
@@ -267,48 +238,17 @@ async def roll_back(args: RollbackArgs, context: RunContext) -> RollbackResult:
     return RollbackResult(restored=wanted.commit, head=wanted.head, tree=wanted.tree, kept=kept)
 
 
-async def _find(git: Git, context: RunContext, args: CommitArgs) -> str | None:
-    """Return the commit of a task's iteration, found by its trailers."""
-    title = context.mask.apply(" ".join(args.task.split()))  # as in the commit's message
-    wanted = {RUN: context.run, TASK: title, ITERATION: str(args.iteration)}
-    for commit in await _recent(git, context):
-        if all(commit.trailers.get(name) == value for name, value in wanted.items()):
-            return commit.commit
-    return None
-
-
 async def last_of_run(git: Git, context: RunContext) -> str | None:
     """Return the newest commit that Bridle made for a task of this run."""
-    commits = first_parents(await _recent(git, context))
+    commits = first_parents(await recent_commits(git, context))
     return next((commit.commit for commit in commits if commit.trailers.get(RUN) == context.run), None)
 
 
-async def _recent(git: Git, context: RunContext) -> list[CommitInfo]:
+async def recent_commits(git: Git, context: RunContext) -> list[CommitInfo]:
     """Return the newest commits, at least back to the last one of a task."""
     recent = await list_commits(git, context.base, limit=RECENT)
     is_enough = len(recent) < RECENT or any(commit.trailers.get(RUN) == context.run for commit in first_parents(recent))
     return recent if is_enough else await list_commits(git, context.base)
-
-
-async def _fold_agent_commits(git: Git, context: RunContext, tip: str | None) -> list[str]:
-    """Undo commits that the agent made, and keep their changes for the task's commit.
-
-    Commits above the tip are the agent's, whatever their trailers say; without a tip the trailers decide.
-    """
-    if tip is not None:
-        if await git.head() == tip:
-            return []
-        above = (await git.text("rev-list", "--first-parent", f"{tip}..HEAD")).split()
-        await git.run("reset", "--quiet", "--soft", tip)
-        return above
-    folded: list[str] = []
-    for commit in first_parents(await _recent(git, context)):
-        if commit.trailers.get(RUN) == context.run:
-            break
-        folded.append(commit.commit)
-    if folded:
-        await git.run("reset", "--quiet", "--soft", f"{folded[-1]}^")
-    return folded
 
 
 def _cost(args: CommitArgs | MergeArgs) -> str:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bridle.loop.checks import bytecode
+from bridle.loop.checks import baseline_cache, bytecode
 from bridle.loop.checks.between_checks import read_protected
 from bridle.loop.checks.fixed_tree import CheckedTree, forget_interrupted
 from bridle.loop.checks.fresh_checkout import changed_in, checkout
 from bridle.loop.checks.no_tests import line_without_tests
 from bridle.loop.checks.not_in_commit import not_in_commit
 from bridle.loop.checks.run_check import run_check
+from bridle.loop.checks.setup_commands import ensure_setup
 from bridle.loop.checks.without_files import without_files
 from bridle.loop.effect_results import CheckResult, ChecksResult, FileReport
-from bridle.loop.effects import AFTER_WORK, BEFORE_WORK, Check, CheckArgs
+from bridle.loop.effects import AFTER_WORK, BASELINE, BEFORE_WORK, Check, CheckArgs
 from bridle.loop.performers.after_check import unchanged_by_checks, unchanged_repositories
 from bridle.loop.protection import baseline
 from bridle.loop.working_copy import known_files
@@ -34,10 +35,19 @@ async def check(args: CheckArgs, context: RunContext) -> ChecksResult:
     """
     async with unchanged_by_checks(context, is_known=known_files.take_over(context, args.kind)) as fixed:
         bytecode.remove_new(context)
-        if context.settings.clean == CHECKOUT:
-            results, changed = await _in_checkout(context, fixed, args.checks, args.task)
+        name, is_baseline = args.task or BASELINE, args.when == BASELINE
+        passed_before = baseline_cache.read(context, fixed.work) if is_baseline else frozenset()
+        checks = [check for check in args.checks if check.command not in passed_before]
+        failed = await _set_up(context) if is_baseline and checks else None
+        if failed is not None:
+            results, changed = [failed], list[str]()
+        elif context.settings.clean == CHECKOUT and checks:
+            results, changed = await _in_checkout(context, fixed, checks, name)
         else:
-            results, changed = await run_checks(context, args.checks, task=args.task), []
+            results, changed = await run_checks(context, checks, task=name), []
+        if is_baseline:
+            results = _with_known(args.checks, results)
+            baseline_cache.write(context, fixed.work, [result.command for result in results if result.passed])
     passed = bool(results) and all(result.passed for result in results)
     outside: list[str] = []
     if passed and context.settings.clean != CHECKOUT and args.when in _BY_ITSELF:
@@ -47,7 +57,7 @@ async def check(args: CheckArgs, context: RunContext) -> ChecksResult:
     changed = [*fixed.changed, *changed]
     for name in changed[:SHOWN_NAMES]:
         context.say(f"{args.task}: a check changed {name}; the change was reverted")
-    empty = _without_tests(results) if args.when != BEFORE_WORK else []
+    empty = _without_tests(results) if args.when not in (BASELINE, BEFORE_WORK) else []
     for report in empty:
         context.say(f"{args.task}: `{report.path}`: {report.what}")
     for report in fixed.reports[:SHOWN_NAMES]:
@@ -64,6 +74,26 @@ async def check(args: CheckArgs, context: RunContext) -> ChecksResult:
             *empty,
         ),
     )
+
+
+async def _set_up(context: RunContext) -> CheckResult | None:
+    """Run the setup in the worktree of a run; of several workers each has prepared its own."""
+    if context.repository is None:
+        return None
+    return await ensure_setup(context, await context.git.tree_of(context.base), task=BASELINE)
+
+
+def _with_known(checks: Sequence[Check], results: Sequence[CheckResult]) -> list[CheckResult]:
+    """Return the results in the order of the checks, with those that have passed on the same files before."""
+    ran = {result.command: result for result in results}
+    others = [result for result in results if result.command not in {check.command for check in checks}]
+    if others:  # a setup that failed
+        return others
+    passed = "[passed on the same files before]"
+    return [
+        ran.get(check.command) or CheckResult(command=check.command, owner=check.owner, output=passed)
+        for check in checks
+    ]
 
 
 def _without_tests(results: Sequence[CheckResult]) -> list[FileReport]:

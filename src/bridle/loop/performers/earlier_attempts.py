@@ -5,7 +5,7 @@ It is read from their logs, so that every cost is counted once, whatever was kil
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,8 @@ class InterruptedEffect(Struct, frozen=True):
     usage: Usage = field(default_factory=Usage)
     ended: Usage = field(default_factory=Usage)
     """The same without the last agent if its end was not seen: it runs while its driver does."""
+    log: Path | None = None
+    """The log of the last agent."""
 
 
 class InterruptedWork(Struct, frozen=True):
@@ -67,18 +69,23 @@ class InterruptedWork(Struct, frozen=True):
         return InterruptedWork({key: effect for key, effect in self.effects.items() if effect.task == task}).usage
 
 
-def interrupted_work(store: Store, workspaces: Sequence[Path], driver_times: Mapping[str, float]) -> InterruptedWork:
+def interrupted_work(
+    store: Store,
+    workspaces: Sequence[Path],
+    driver_times: Mapping[str, float],
+    read: Callable[[Path], LoggedRun] | None = None,
+) -> InterruptedWork:
     """Return what the agents of started effects without a result have used, from their logs.
 
-    `driver_times` is what drivers wrote into their file.
+    `driver_times` is what drivers wrote into their file; `read` reads a log, as `read_log` does.
     Without it, a run that is killed again and again during an iteration would never reach a limit.
     """
     interrupted = InterruptedWork()
     for effect in store.state().pending:
         title, purpose = _purpose(store, effect)
-        logs = [] if purpose is None else list(logs_of(purpose, workspaces))
+        logs = [] if purpose is None else list(logs_of(purpose, workspaces, read=read))
         for log in logs:
-            known = interrupted.effects.setdefault(effect.effect_id, InterruptedEffect(title))
+            known = interrupted.effects.setdefault(effect.effect_id, InterruptedEffect(title, log=logs[-1].path))
             usage = _usage(log, driver_times)
             known.usage.add(usage)
             if log is not logs[-1] or not log.meta.is_lost:

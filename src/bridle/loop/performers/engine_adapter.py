@@ -24,6 +24,7 @@ from bridle.loop.performers import branch, check, merge_work, protect, summarize
 from bridle.loop.performers.delivery import Delivery
 from bridle.loop.performers.driver_time import DriverTime
 from bridle.loop.performers.evidence import evidence
+from bridle.loop.performers.make_commit import make_commit
 from bridle.loop.performers.working_copies import Worktrees
 from bridle.loop.progress_events import EffectFinished, EffectStarted
 from bridle.loop.protection.git_files import git_metadata
@@ -46,7 +47,7 @@ def functions(messages: UserMessageReader, time: DriverTime) -> Mapping[type[Arg
         effects.CheckArgs: check.check,
         effects.WorkArgs: lambda args, context: work.work(args, context, messages, time),
         effects.ProtectArgs: protect.protect,
-        effects.CommitArgs: branch.make_commit,
+        effects.CommitArgs: make_commit,
         effects.RollbackArgs: branch.roll_back,
         effects.PrepareCopyArgs: merge_work.prepare_copy,
         effects.SaveWorkArgs: merge_work.save_work,

@@ -8,6 +8,7 @@ from bridle.loop.effect_results import PromptCut
 from bridle.loop.effects import AnsweredQuestion
 from bridle.loop.plan.model import Plan, Task
 from bridle.loop.settings.model import Settings
+from bridle.loop.settings.prompt_template import OPTIONAL, PLACEHOLDER, SECTIONS
 
 HEAD = "head"
 TAIL = "tail"
@@ -24,9 +25,9 @@ You are one iteration of an unattended loop. No user watches, and no user answer
   is verified.
 - Commands that run after you end decide whether the task is done. Run them yourself before you end.
 - These are protected, and a change to them is undone unless the task's `May edit:` names them: files that the checks
-  name, the plan, bridle.toml, .ralph/, the settings of the programs that the checks run, and the parts of Makefile,
-  package.json, pyproject.toml and conftest.py that define a check. Writing new tests is welcome. Never delete, skip,
-  empty or weaken a test to make it pass.
+  execute or compare with, the plan, bridle.toml, .ralph/, the settings of the programs that the checks run, and the
+  parts of Makefile, package.json, pyproject.toml and conftest.py that define a check. Writing new tests is welcome.
+  Never delete, skip, empty or weaken a test to make it pass.
 - Start nothing that outlives you: no servers, no watchers, no background work.
 - If you cannot continue without a decision that only the user can make, write exactly what you need to know in
   `question` and stop. Do not ask what you can find out."""
@@ -134,9 +135,9 @@ def _asked(question: str, limit: int) -> str:
     return f"The question was: {question[-limit // 2 :]}\n\nThe answer:"
 
 
-def build(parts: list[Section]) -> Prompt:
-    """Join the sections; empty ones are left out, long ones are cut."""
-    texts: list[str] = []
+def build(parts: list[Section], template: str = "") -> Prompt:
+    """Join the sections, in the form of a template if there is one; empty ones are left out, long ones are cut."""
+    texts: dict[str, str] = {}
     cut: list[PromptCut] = []
     for section in parts:
         whole = section.whole
@@ -145,8 +146,18 @@ def build(parts: list[Section]) -> Prompt:
         kept = section.around(_cut(section))
         if kept != whole:
             cut.append(PromptCut(section=section.name, characters=len(whole), kept=len(kept)))
-        texts.append(f"## {section.name}\n\n{kept}")
-    return Prompt("\n\n".join(texts) + "\n", tuple(cut))
+        texts[section.name] = kept
+    return Prompt(_join(texts, template) + "\n", tuple(cut))
+
+
+def _join(texts: dict[str, str], template: str) -> str:
+    """Fill a template; what it must not leave out follows it."""
+    if not template:
+        return "\n\n".join(f"## {name}\n\n{text}" for name, text in texts.items())
+    names = {*PLACEHOLDER.findall(template)}
+    filled = PLACEHOLDER.sub(lambda found: texts.get(SECTIONS[found[1]], ""), template).strip()
+    missing = [SECTIONS[name] for name in SECTIONS if name not in names | OPTIONAL]
+    return "\n\n".join([filled, *(f"## {name}\n\n{texts[name]}" for name in missing if name in texts)])
 
 
 def _cut(section: Section) -> str:

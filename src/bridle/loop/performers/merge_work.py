@@ -11,7 +11,7 @@ Each can be repeated: it starts from what is in its arguments, and only `land` m
 from __future__ import annotations
 
 from bridle.loop.checks.fixed_tree import work_tree
-from bridle.loop.checks.setup_commands import ensure_setup
+from bridle.loop.checks.setup_commands import commands, ensure_setup
 from bridle.loop.effect_results import LandResult, MergeResult, PrepareCopyResult, SaveWorkResult
 from bridle.loop.effects import LandArgs, MergeArgs, PrepareCopyArgs, SaveWorkArgs
 from bridle.loop.performers.branch import commit_message, keep_branch, keep_moved, make_plain, say_all
@@ -21,9 +21,9 @@ from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import check_out
 from bridle.workspace import snapshot
 from bridle.workspace.commit import is_ancestor, write_commit
-from bridle.workspace.forged_objects import refuse_forged
-from bridle.workspace.lost_objects import is_readable
 from bridle.workspace.merge import Conflicts, merged_tree
+from bridle.workspace.repair.forged_objects import refuse_forged
+from bridle.workspace.repair.lost_objects import is_readable
 
 # Names of conflicting files and of the tasks that changed them: enough for a prompt.
 SHOWN_NAMES = 50
@@ -32,9 +32,11 @@ SHOWN_NAMES = 50
 async def prepare_copy(args: PrepareCopyArgs, context: RunContext) -> PrepareCopyResult:
     """Prepare a worker's copy for a task."""
     git, tip = context.git, args.tip
-    await check_out(context, tip, is_known=known_files.take_over(context, args.kind))
+    is_clean = await check_out(context, tip, is_known=known_files.take_over(context, args.kind))
     tree = await git.tree_of(tip)
     failed = await ensure_setup(context, tree, task=args.task)
+    if args.kept is None and is_clean and not commands(context):
+        known_files.hand_over(context, args.kind)
     if args.kept is None or not await is_readable(git, args.kept):
         if args.kept is not None:
             context.say(f"git has lost the work on {args.task!r}, {args.kept}: it is done again")
@@ -80,8 +82,10 @@ async def merge(args: MergeArgs, context: RunContext) -> MergeResult:
     if tree != await git.tree_of(tip):
         merged = commit if is_child else await _commit(args, context, tree)
     head = merged or tip
-    await check_out(context, head, is_known=is_known)
+    is_clean = await check_out(context, head, is_known=is_known)
     failed = await ensure_setup(context, tree, task=args.task)
+    if is_clean and not commands(context):
+        known_files.hand_over(context, args.kind)
     kept = await _hold(context, args, head)
     return MergeResult(commit=merged, head=head, tree=tree, kept=kept, setup=failed)
 

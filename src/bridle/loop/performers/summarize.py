@@ -34,7 +34,7 @@ async def summarize(args: SummarizeArgs, context: RunContext, time: DriverTime) 
     if not text.strip():
         return SummarizeResult()
     settings = context.settings
-    agent = args.agent or settings.agents[0]
+    agent = args.agent if args.agent in settings.agents else settings.agents[0]
     request = Request(
         prompt=SUMMARIZE.format(text=context.mask.apply(text)[-SUMMARIZED_CHARACTERS:]),
         cwd=context.folder,

@@ -37,7 +37,8 @@ from bridle.wire.record.denials import denied_tool
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.outcome import Ending, judge
 from bridle.wire.record.record import Record
-from bridle.workspace import files_index, git_leftovers, snapshot
+from bridle.workspace import files_index, snapshot
+from bridle.workspace.repair import git_leftovers
 from bridle.workspace.snapshot import Snapshot
 
 AGENTS_FILE = "AGENTS.md"
@@ -167,7 +168,9 @@ def _prompt(task: Task, args: WorkArgs, context: RunContext, hints: tuple[str, .
         answered=args.answered,
     )
     checks = (*task.checks, *context.plan.guard)
-    prompt = iteration_prompt.build(iteration_prompt.sections(task, context.plan, content, context.settings, checks))
+    prompt = iteration_prompt.build(
+        iteration_prompt.sections(task, context.plan, content, context.settings, checks), context.settings.template
+    )
     return iteration_prompt.Prompt(context.mask.apply(prompt.text), prompt.cut)
 
 
@@ -192,7 +195,8 @@ def _save_prompt(context: RunContext, args: WorkArgs, text: str) -> Path:
 
 def _request(prompt: str, args: WorkArgs, context: RunContext) -> Request:
     settings = context.settings
-    agent = args.agent or settings.agents[0]
+    # The user may have chosen others since the effect was requested.
+    agent = args.agent if args.agent in settings.agents else settings.agents[0]
     is_claude_like = agent in CLAUDE_LIKE
     return Request(
         prompt=prompt,

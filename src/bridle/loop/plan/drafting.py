@@ -66,7 +66,8 @@ The plan is Markdown of this form:
 - Titles are short and unique. `Needs:` names titles exactly, without cycles.
 - Give each task its own `Check:` wherever possible: a shell command that runs at the top of the repository and exits by
   itself. It may run tests that the task has yet to write; then the task must say that it writes them.
-- A file that a check names is protected. A task that must change such a file needs the line `May edit: the/file`.
+- A file that a check executes or takes as a test is protected, also from the task itself: its changes would be undone.
+  A task that must change such a file, if it exists already, needs the line `May edit: the/file` below its `Check:`.
 - `Checks:` above the first task is for what must never break. It must pass before any work; run it to make sure.
   Omit it if there is no such command."""
 

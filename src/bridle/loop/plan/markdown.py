@@ -108,9 +108,9 @@ def _read_head(parts: Iterable[Section], problems: Problems) -> _Head:
         for directive in content(part, directives.OF_A_PLAN, problems).directives:
             match directive.name:
                 case directives.CHECK | directives.CHECKS:
-                    head.guard += _commands(directive, problems)
+                    head.guard += commands_of(directive, problems)
                 case directives.SETUP:
-                    head.setup += _commands(directive, problems)
+                    head.setup += commands_of(directive, problems)
                 case directives.MAY_EDIT:
                     head.may_edit += _patterns(directive, problems)
     head.guard = list(dict.fromkeys(head.guard))
@@ -130,7 +130,7 @@ def _read_task(part: Section, problems: Problems) -> _Draft:
     for directive in section.directives:
         match directive.name:
             case directives.CHECK | directives.CHECKS:
-                draft.checks += _commands(directive, problems)
+                draft.checks += commands_of(directive, problems)
             case directives.NEEDS:
                 draft.needs += _needs(directive, problems)
             case directives.MAY_EDIT:
@@ -148,7 +148,8 @@ def _check_title(draft: _Draft, problems: Problems) -> None:
         )
 
 
-def _commands(directive: Directive, problems: Problems) -> list[str]:
+def commands_of(directive: Directive, problems: Problems) -> list[str]:
+    """Return the commands of a directive."""
     if not directive.values:
         problems.add(
             directive.line, f"`{directive.name}:` has no command. Write it on the same line or as a list below."

@@ -1,4 +1,4 @@
-"""`prd.json` plans: user stories as tasks, by priority, without those that pass. Pure."""
+"""`prd.json` plans: user stories as tasks, by priority, without those that pass; and lists of `tasks`. Pure."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from bridle.loop.settings.value_kinds import shown
 from bridle.loop.text.json_spans import Span, element_spans, member_spans
 
 STORIES = "userStories"
+TASKS = "tasks"
+"""The name of the list in other tools, whose members have `completed` and `parallel_group`."""
+_DONE = {STORIES: "passes", TASKS: "completed"}
 
 
 def parse_prd(
@@ -32,22 +35,47 @@ def parse_prd(
     refuse_controls(text, problems)
     document = _document(text, problems)
     problems.refuse()
-    lines = [story.line for story in story_spans(text)]
+    return build_plan(
+        document,
+        [story.line for story in story_spans(text)],
+        text,
+        problems,
+        path=path,
+        guard=guard,
+        setup=setup,
+        has_settings_file=has_settings_file,
+    )
+
+
+def build_plan(
+    document: Any,
+    lines: Sequence[int],
+    text: str,
+    problems: Problems,
+    *,
+    path: str | None,
+    guard: Sequence[str],
+    setup: Sequence[str],
+    has_settings_file: bool,
+) -> Plan:
+    """Build the plan of a parsed document; `lines` are those of its stories. Raises PlanError with every problem."""
     stories = _stories(document, lines, problems)
     tasks = _tasks(stories, problems)
     if not tasks and not problems.errors:
-        problems.add(0, "every story passes, so nothing is left to do" if stories else f"`{STORIES}` is empty")
+        problems.add(
+            0, "every story passes, so nothing is left to do" if stories else f"`{_list_name(document)}` is empty"
+        )
     if tasks and not guard:
         problems.warn(0, NO_CHECKS if has_settings_file else NO_SETTINGS_FILE)
     problems.refuse()
     return Plan(
-        title=_name(document) or source.rsplit("/", 1)[-1].removesuffix(".json"),
+        title=_name(document) or problems.source.rsplit("/", 1)[-1].rpartition(".")[0],
         text=text,
         tasks=tasks,
         guard=tuple(guard),
         setup=tuple(setup),
         kind=PRD,
-        source=source,
+        source=problems.source,
         path=path,
         left_out=tuple(story.title for story in stories if story.passes),
         warnings=problems.warnings(),
@@ -57,12 +85,14 @@ def parse_prd(
 def tick_prd(text: str, titles: Sequence[str]) -> tuple[str, list[str]]:
     """Return the text with `"passes": true` for these stories, and the titles that changed."""
     wanted = {title_key(title) for title in titles}
+    spans = story_spans(text)
+    done = _DONE[_list_name(json.loads(text))]
+    stories = [JsonFields(json.loads(text[span.start : span.end])) for span in spans]
+    names = _unique_titles([(" ".join((story.text("title") or "").split()), _id_of(story)) for story in stories])
     changed: list[str] = []
-    for span in reversed(story_spans(text)):
-        story = JsonFields(json.loads(text[span.start : span.end]))
-        title = " ".join((story.text("title") or "").split())
-        if title_key(title) in wanted and not story.flag("passes"):
-            text = _with_pass(text, span)
+    for span, story, title in reversed(list(zip(spans, stories, names, strict=True))):
+        if title_key(title) in wanted and not story.flag(done):
+            text = _with_pass(text, span, done)
             changed.append(title)
     return text, changed[::-1]
 
@@ -72,9 +102,28 @@ def story_spans(text: str) -> list[Span]:
     whole = text.lstrip()
     if whole.startswith("["):
         return element_spans(text, len(text) - len(whole))
-    spans = [span for name, span in member_spans(text, len(text) - len(whole)) if name == STORIES]
+    members = member_spans(text, len(text) - len(whole))
+    wanted = STORIES if any(name == STORIES for name, _ in members) else TASKS
+    spans = [span for name, span in members if name == wanted]
     # Of a duplicate key, JSON decoders take the last.
     return element_spans(text, spans[-1].start) if spans and text[spans[-1].start] == "[" else []
+
+
+def _list_name(document: Any) -> str:
+    is_other = isinstance(document, dict) and STORIES not in document and TASKS in document
+    return TASKS if is_other else STORIES
+
+
+def _id_of(story: JsonFields) -> str:
+    return story.text("id") or ""
+
+
+def _unique_titles(titled: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the titles of stories, with its id after one that others have too: other tools know stories by id."""
+    counts = Counter(title_key(title) for title, _ in titled)
+    return [
+        f"{title} ({story_id})" if counts[title_key(title)] > 1 and story_id else title for title, story_id in titled
+    ]
 
 
 class _Story:
@@ -86,9 +135,11 @@ class _Story:
         self._problems = problems
         self.title = " ".join(self._text("title").split())
         self.id = self._text("id", or_number=True)
-        self.passes = self._flag("passes")
+        self.passes = self._flag("passes") or self._flag("completed")
+        self.group = self._number("parallel_group")
         self.priority = self._number("priority")
-        self.body = "\n\n".join(part for part in (self._text("description"), self._text("notes")) if part)
+        notes = self._text("notes") or self._text("completionNotes")
+        self.body = "\n\n".join(part for part in (self._text("description"), notes) if part)
         self.criteria = self._texts("acceptanceCriteria")
         self.depends_on = self._texts("dependsOn")
         if not self.title:
@@ -147,7 +198,7 @@ def _document(text: str, problems: Problems) -> Any:
 
 
 def _stories(document: Any, lines: Sequence[int], problems: Problems) -> list[_Story]:
-    values = document.get(STORIES) if isinstance(document, dict) else document
+    values = document.get(_list_name(document)) if isinstance(document, dict) else document
     if not isinstance(values, list):
         problems.add(0, f"a prd.json must have a list `{STORIES}`, with `title` and `passes` in each story")
         return []
@@ -156,7 +207,9 @@ def _stories(document: Any, lines: Sequence[int], problems: Problems) -> list[_S
         if isinstance(value, dict):
             stories.append(_Story(value, line, problems))
         else:
-            problems.add(line, f"a story of `{STORIES}` must be an object, got {shown(value)}")
+            problems.add(line, f"a story of `{_list_name(document)}` must be an object, got {shown(value)}")
+    for story, title in zip(stories, _unique_titles([(one.title, one.id) for one in stories]), strict=True):
+        story.title = title
     _refuse_duplicates(stories, problems)
     return stories
 
@@ -173,7 +226,7 @@ def _refuse_duplicates(stories: Sequence[_Story], problems: Problems) -> None:
 
 def _tasks(stories: Sequence[_Story], problems: Problems) -> tuple[Task, ...]:
     titles = Titles((story.title for story in stories), {story.id: story.title for story in stories if story.id})
-    needs = {story.title: _needs(story, titles, problems) for story in stories}
+    needs = {story.title: _needs(story, titles, problems) + _group_needs(story, stories) for story in stories}
     title_counts = Counter(title_key(story.title) for story in stories)
     unique = {title: others for title, others in needs.items() if title_counts[title_key(title)] == 1}
     refuse_cycles(unique, {story.title: story.line for story in stories}, problems)
@@ -205,17 +258,24 @@ def _needs(story: _Story, titles: Titles, problems: Problems) -> list[str]:
     return list(dict.fromkeys(resolved))
 
 
+def _group_needs(story: _Story, stories: Sequence[_Story]) -> list[str]:
+    """Return the titles of the group before that of a story: a group starts when the one before it is done."""
+    earlier = [other.group for other in stories if story.group is not None and other.group is not None]
+    before = max((group for group in earlier if group < (story.group or 0)), default=None)
+    return [other.title for other in stories if before is not None and other.group == before]
+
+
 def _name(document: Any) -> str:
     names = [document.get(key) for key in ("name", "project", "title")] if isinstance(document, dict) else []
     return next((" ".join(name.split()) for name in names if isinstance(name, str) and name.strip()), "")
 
 
-def _with_pass(text: str, story: Span) -> str:
+def _with_pass(text: str, story: Span, done: str) -> str:
     """Return the text with that story passing and no other byte changed."""
     for name, span in reversed(member_spans(text, story.start)):
-        if name == "passes":
+        if name == done:
             return f"{text[: span.start]}true{text[span.end :]}"
     end = story.end - 1
     comma = ", " if member_spans(text, story.start) else ""
     members = text[:end].rstrip()
-    return f'{members}{comma}"passes": true{text[len(members) :]}'
+    return f'{members}{comma}"{done}": true{text[len(members) :]}'

@@ -59,7 +59,7 @@ class Problems(Struct):
 
 
 def refusal(problems: Sequence[str], *, payload: object = None) -> PlanError:
-    remedy = "Nothing was started. docs/plan-format.md describes the format."
+    remedy = "Nothing was started. `bridle help plan-format` describes the format."
     if len(problems) == 1:
         return PlanError(problems[0], remedy=remedy, payload=payload)
     listed = "".join(f"\n  {problem}" for problem in problems)

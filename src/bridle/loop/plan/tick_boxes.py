@@ -18,6 +18,8 @@ from bridle.loop.plan.markdown_sections import Section, content, sections
 from bridle.loop.plan.prd_json import tick_prd
 from bridle.loop.plan.problems import Problems
 from bridle.loop.plan.read_plan import LIMIT_BYTES
+from bridle.loop.plan.task_list import is_task_list, tick_task_list
+from bridle.loop.plan.yaml_tasks import ENDINGS, tick_yaml
 
 _BYTE_ORDER_MARK = "\ufeff"
 _BOX = re.compile(r"\[.?\](?=[ \t])")
@@ -53,7 +55,12 @@ def _is_json(text: str) -> bool:
 
 def tick_text(plan: Path, text: str, titles: Collection[str]) -> tuple[str, list[str]]:
     """Return the text of a plan with the boxes of these tasks ticked, and the titles that changed."""
-    change = tick_prd if plan.suffix.lower() == ".json" else tick_markdown
+    ending = plan.suffix.lower()
+    if ending in ENDINGS:
+        return tick_yaml(text, list(titles))
+    if ending != ".json" and is_task_list(text.removeprefix(_BYTE_ORDER_MARK), plan.name):
+        return tick_task_list(text, list(titles))
+    change = tick_prd if ending == ".json" else tick_markdown
     return change(text, list(titles))
 
 

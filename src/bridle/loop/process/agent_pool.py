@@ -44,6 +44,11 @@ class AgentPool(Struct):
                 return name
         return None
 
+    def choose(self, agents: Sequence[str] | None) -> None:
+        """Use these agents from now on; None: nothing changes."""
+        if agents and tuple(agents) != tuple(self.agents):
+            self.agents = tuple(agents)
+
     def next_reset(self) -> datetime | None:
         """Return when the first limit is reset; None where waiting makes no agent available."""
         return min((until for name, until in self.limited.items() if name not in self.unusable), default=None)

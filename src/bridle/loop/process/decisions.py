@@ -13,6 +13,8 @@ from bridle.loop.process.task_state import ACCEPTED, RunState, TaskState, Verdic
 STUCK_AFTER = 3
 # Iterations in a row in which the agent died, its own retry included.
 CRASHES = 2
+# An agent sees the first failure of a shorter output at a glance.
+LONG_OUTPUT_LINES = 60
 
 
 def next_task(state: RunState, *, taken: Collection[str] = (), worker: int | None = None) -> TaskState | None:
@@ -78,11 +80,16 @@ def broken_tasks(results: Iterable[CheckResult]) -> list[str]:
 
 
 def failure_text(results: Iterable[CheckResult]) -> str:
-    """Return the commands, exit codes and output of failed checks, for the next prompt."""
-    parts = [
-        f"$ {result.command}\n(exit code {result.exit_code})\n{result.output}".rstrip()
-        for result in results
-        if not result.passed
+    """Return the commands, exit codes and output of failed checks, for the next prompt.
+
+    The first failure of a long output comes last: a limit cuts the beginning.
+    """
+    failed = [result for result in results if not result.passed]
+    parts = [f"$ {result.command}\n(exit code {result.exit_code})\n{result.output}".rstrip() for result in failed]
+    parts += [
+        f"$ {result.command}\n(exit code {result.exit_code}; the first failure, and the summary)\n{result.excerpt}"
+        for result in failed
+        if result.output.count("\n") > LONG_OUTPUT_LINES and result.excerpt
     ]
     return "\n\n".join(parts)
 

@@ -24,6 +24,7 @@ from bridle.loop.effect_results import (
 )
 from bridle.loop.effects import Arguments, Check, TaskArguments
 from bridle.loop.json_record import JsonRecord
+from bridle.loop.plan.model import Plan
 from bridle.loop.process.active_time import ActiveTime
 from bridle.loop.process.task_state import TaskState
 from bridle.loop.process.workers import Workers
@@ -84,6 +85,10 @@ class EffectRequests:
     async def prepare(self) -> PrepareResult:
         """Make the branch, and whatever else a run needs before its first task."""
         return await self._request(effects.PrepareArgs(), "prepare")
+
+    async def baseline(self, checks: tuple[Check, ...]) -> ChecksResult:
+        """Run every check of the plan before the first agent."""
+        return await self.for_run(effects.CheckArgs(when=effects.BASELINE, checks=checks), "baseline")
 
     async def pause(self, args: effects.PauseArgs) -> PauseResult:
         """Wait until the user resumes the run; return what the user sent."""
@@ -148,6 +153,10 @@ class EffectRequests:
             task.notes.append(f"{len(undone) - SHOWN_CHANGES} more of your changes to protected files were reverted.")
         task.report(result.reported)
         return result
+
+    def replace_plan(self, plan: Plan) -> None:
+        """Take what tasks may edit from a new plan."""
+        self._may_edit |= {task.title: task.may_edit for task in plan.tasks}
 
     async def undo_work(self, task: TaskState) -> None:
         """Restore the state from before a task that is given up; its reason names the ref that keeps the work."""

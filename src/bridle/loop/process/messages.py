@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
+from bridle.ground.json_fields import JsonFields
 from bridle.loop import effects
 from bridle.loop.effect_results import PauseResult, UserMessages
+from bridle.loop.plan.model import Plan
 from bridle.loop.process import decisions
 from bridle.loop.process.effect_requests import EffectRequests
 from bridle.loop.process.task_state import ACCEPTED, RunState
@@ -21,6 +24,7 @@ EXIT_CODES = {
     effects.WHY_BUDGET: 3,
     effects.WHY_UNUSABLE: 5,
     effects.WHY_SETUP: 1,
+    effects.WHY_PLAN: 2,
     effects.WHY_ENDED: 1,
     effects.WHY_QUESTIONS: 4,
 }
@@ -29,11 +33,16 @@ EXIT_CODES = {
 class Messages:
     """The limits as the user has changed them, and the messages that were applied."""
 
-    def __init__(self, state: RunState, requests: EffectRequests, limits: Limits) -> None:
+    def __init__(
+        self, state: RunState, requests: EffectRequests, limits: Limits, replan: Callable[[Plan], None]
+    ) -> None:
         self.limits = limits
+        self.agents: tuple[str, ...] | None = None
+        """The agents that the user has chosen instead of those of the settings."""
         self.after = 0
         """The last journal entry whose messages an iteration or a pause has delivered."""
-        self._state, self._requests = state, requests
+        self._state, self._requests, self._replan = state, requests, replan
+        self._plan_after = 0
         self._retries_after = 0
         self._wait: asyncio.Task[PauseResult] | None = None
         """Waits for retries and limits beside open questions."""
@@ -80,6 +89,12 @@ class Messages:
         """Apply the limits and retries that the user sent."""
         self.after = max(self.after, messages.after)
         self.limits = self.limits.changed(messages.limits)
+        if messages.plan is not None and messages.plan_at > self._plan_after:
+            self._plan_after = messages.plan_at
+            self._replan(Plan.from_json(messages.plan))
+            decisions.unblock(self._state)
+        if (agents := JsonFields(messages.limits).texts("agents")) is not None:
+            self.agents = agents
         for title in self._new_retries(messages):
             task = self._state.tasks.get(title)
             if task is not None and task.verdict not in ACCEPTED:

@@ -14,9 +14,11 @@ from msgspec import Struct
 
 from bridle.loop import effect_results, effects
 from bridle.loop.effect_results import UserChanges, WorkResult
-from bridle.loop.process import decisions, limit_checks, set_aside
+from bridle.loop.plan.model import Plan
+from bridle.loop.process import decisions, limit_checks, replan, set_aside
 from bridle.loop.process.active_time import ActiveTime
 from bridle.loop.process.agent_pool import AgentPool, retry_at
+from bridle.loop.process.baseline_checks import BaselineChecks
 from bridle.loop.process.effect_requests import EffectRequests
 from bridle.loop.process.merge_queue import MergeQueue, setup_failure
 from bridle.loop.process.messages import Messages
@@ -66,7 +68,7 @@ class Loop:
             base=self._inputs.base,
         )
         self._requests = EffectRequests(ctx, self._workers, self._inputs, self._time, self._adopt)
-        self._messages = Messages(self.state, self._requests, self._settings.limits)
+        self._messages = Messages(self.state, self._requests, self._settings.limits, self._replan)
         self._checks = RequiredChecks(plan, self.state, self._workers)
         self._merge_queue = MergeQueue(self._workers, self._requests, has_turns=self._inputs.has_current_decisions)
         self._verdicts = Verdicts(
@@ -79,6 +81,7 @@ class Loop:
             stuck_after=self._settings.stuck_after,
             has_current_decisions=self._inputs.has_current_decisions,
         )
+        self._baseline = BaselineChecks(self._requests, self._checks, self.state)
         self._questions = Questions(ctx, self.state)
         self._paused: Paused | None = None
         self._is_summarizing = False
@@ -88,6 +91,7 @@ class Loop:
         """Run from the first task to the last verdict."""
         await self._prepare()
         while True:
+            await replan.drop_tasks(self.state, self._workers, self._requests)
             decisions.block(self.state)
             self._questions.receive_answers()
             self._messages.receive()
@@ -111,6 +115,8 @@ class Loop:
     async def _prepare(self) -> None:
         while (failed := (await self._requests.prepare()).setup) is not None:
             await self._pause(effects.WHY_SETUP, setup_failure(failed))
+        if self._inputs.has_baseline:
+            await self._baseline.run(self._pause)
 
     def _start_steps(self) -> str | None:
         """Start a step for every idle worker that has a task; return the limit that forbids it."""
@@ -181,6 +187,7 @@ class Loop:
         elif self._inputs.has_current_decisions:
             await set_aside.others(task, self.state, self._requests)
         if not await self._was_satisfied(task):
+            self._agents.choose(self._messages.agents)
             agent = self._agents.available(self._ctx.now)
             if agent is not None:
                 await self._iterate(task, agent)
@@ -194,6 +201,9 @@ class Loop:
         task.was_checked_first = True
         checks = self._checks.own(task)
         if not checks:
+            return False
+        if known := self._baseline.failed(checks, is_parallel=self._workers.is_parallel):
+            task.checks = known
             return False
         checked = await self._requests.check(task, effects.BEFORE_WORK, checks)
         task.checks = checked.results  # an iteration without a change is compared with these
@@ -360,6 +370,11 @@ class Loop:
 
     def _adopt(self, changes: UserChanges) -> None:
         adopt_user_changes(changes, self.state, self._workers, self._checks)
+
+    def _replan(self, plan: Plan) -> None:
+        replan.replace_plan(plan, self.state)
+        self._checks.replace(plan)
+        self._requests.replace_plan(plan)
 
     def receipt(self) -> Receipt:
         """Return the receipt of the run so far."""

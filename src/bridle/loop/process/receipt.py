@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from bridle.loop.effect_results import FileReport, PromptCut
+from bridle.loop.effect_results import CheckResult, FileReport, PromptCut
 from bridle.loop.effects import OF_TASK
 from bridle.loop.json_record import JsonRecord
 from bridle.loop.process.active_time import ActiveTime
@@ -32,6 +32,10 @@ class CheckReceipt(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int = 0
     seconds: float = 0.0
     output: str = ""
+    excerpt: str = ""
+    """Of a check that failed: the first failure and the runner's summary."""
+    log: str = ""
+    """The file with the raw output, relative to the working copy."""
 
 
 class IterationCut(PromptCut, frozen=True, kw_only=True):
@@ -96,6 +100,25 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True):
         return datetime.fromisoformat(self.until).timestamp()
 
 
+class RunningEffect(msgspec.Struct, frozen=True, kw_only=True):
+    """What a driver executes now, for a task or for the whole run."""
+
+    action: str
+    """Such as `working` or `running the checks`."""
+    task: str | None = None
+    iteration: int | None = None
+    agent: str | None = None
+    tool: str = ""
+    """The tool call that runs; empty while the agent thinks or writes."""
+    text: str = ""
+    """The last text of the agent, cut to a line."""
+    since: str = ""
+    seconds: float = 0.0
+    """How long that is ago."""
+    cost_usd: float | None = None
+    """What its agents have cost so far; None where that is not known."""
+
+
 class DriverProcess(msgspec.Struct, frozen=True, kw_only=True):
     """The process that drives the run now."""
 
@@ -126,8 +149,9 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     """The receipt of a run."""
 
     omitted_if_empty: ClassVar[frozenset[str]] = frozenset(
-        {"worktree", "found", "stopped", "waiting", "at_work", "review", "put_aside", "journal"}
-        | {"user_commits", "has_user_changes", "refused", "isolation", "isolation_scope", "foreign"}
+        {"worktree", "found", "stopped", "waiting", "at_work", "now", "baseline", "review", "put_aside", "journal"}
+        | {"user_commits", "has_user_changes", "refused", "isolation", "isolation_scope", "foreign", "pull_request"}
+        | {"undone", "plan_changes", "uncommitted"}
     )
 
     run: str = ""
@@ -136,6 +160,8 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     branch: str = ""
     verdict: Verdict = Verdict.PENDING
     tasks: tuple[TaskReceipt, ...] = ()
+    baseline: tuple[CheckReceipt, ...] = ()
+    """How each check ended before any work."""
     commits: tuple[str, ...] = ()
     iterations: int = 0
     cost_usd: float | None = 0.0
@@ -156,15 +182,23 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     """The command that continues the run."""
     worktree: str | None = None
     undo: str = ""
-    """The commands that remove what the run has made."""
+    """The command that restores the branch and the files from before the run; empty while it cannot be used."""
+    undone: str = ""
+    """That the run was undone, and where its work is."""
     merge: str = ""
-    """The commands that merge its branch."""
+    """The commands that merge its branch; empty while the run is running."""
     review: str = ""
     """The command that shows what its branch has."""
+    pull_request: str = ""
+    """The commands that open a pull request, where the repository has a remote; only in what is shown."""
+    uncommitted: bool = False
+    """Whether the run has left its work in the user's files, without commits on the user's branch."""
     user_commits: int = 0
     """The commits of the user that only its branch has."""
     has_user_changes: bool = False
     """Whether commits of tasks that only its branch has contain changes of the user."""
+    plan_changes: tuple[str, ...] = ()
+    """How the plan and the settings differ now from those that the run uses."""
     put_aside: str = ""
     """The ref of the user's uncommitted changes, while they are not in the files."""
     found: tuple[str, ...] = ()
@@ -179,6 +213,8 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     foreign: str = ""
     """That the run came with the repository, and what to do; no command of it is offered then."""
     driver: DriverProcess | None = msgspec.field(name="at_work", default=None)
+    now: tuple[RunningEffect, ...] = ()
+    """What that process executes; only `bridle status` knows it."""
     drivers: dict[str, float] = msgspec.field(default_factory=dict)
     """The recorded seconds of each driver, by id; not in the JSON."""
     tip: str = ""
@@ -221,6 +257,7 @@ def build_receipt(
         branch=inputs.branch,
         verdict=verdict(tasks),
         tasks=tuple(_task(task) for task in tasks),
+        baseline=tuple(_baseline_check(result) for result in state.baseline),
         commits=_commits(tasks, is_distinct=inputs.has_current_decisions),
         iterations=state.iterations,
         cost_usd=usage.total_cost_usd,
@@ -235,7 +272,7 @@ def build_receipt(
         isolation=isolation,
         resume=f"bridle resume {inputs.run}",
         worktree=worktrees[0] if worktrees else None,
-        undo=_undo(inputs.branch, start, worktrees),
+        undo=f"bridle undo {inputs.run}",
         merge=f"git checkout {start} && git merge {inputs.branch}",
         found=tuple(state.found),
         tip=tip,
@@ -243,6 +280,11 @@ def build_receipt(
         changes_known=state.changes_known,
         copies=tuple(copies),
     )
+
+
+def _baseline_check(result: CheckResult) -> CheckReceipt:
+    """Return how a check ended before any work, without its whole output."""
+    return msgspec.structs.replace(msgspec.convert(result, CheckReceipt, from_attributes=True), output="")
 
 
 def describe_isolation(found: tuple[str, ...]) -> str:
@@ -257,17 +299,6 @@ def _commits(tasks: list[TaskState], *, is_distinct: bool) -> tuple[str, ...]:
     """Return the commits of tasks; after a squash several have the same one."""
     commits = [task.commit for task in tasks if task.commit]
     return tuple(dict.fromkeys(commits) if is_distinct else commits)
-
-
-def _undo(branch: str, start: str, worktrees: list[str]) -> str:
-    """Return the commands that remove the run's branch, and its worktrees where it has some.
-
-    Without --force git keeps a worktree that has uncommitted changes: they may be the user's.
-    """
-    delete_branch = f"git branch -D {branch}"
-    if not worktrees:
-        return f"git checkout {start} && {delete_branch}"
-    return " && ".join([*(f"git worktree remove {shlex.quote(folder)}" for folder in worktrees), delete_branch])
 
 
 def verdict(tasks: list[TaskState]) -> Verdict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bridle.loop.effects import OF_GUARD, OF_TASK, Check
 from bridle.loop.plan.model import Plan
-from bridle.loop.process.task_state import RunState, TaskState, Verdict
+from bridle.loop.process.task_state import ACCEPTED, RunState, TaskState, Verdict
 from bridle.loop.process.workers import Workers
 
 
@@ -16,12 +16,26 @@ class RequiredChecks:
         self._guard = tuple(Check(command=command, owner=OF_GUARD) for command in plan.guard)
         self._state, self._workers = state, workers
 
+    def replace(self, plan: Plan) -> None:
+        """Take the checks of a new plan; tasks that are done keep theirs."""
+        open_tasks = {task.title for task in self._state.tasks.values() if task.verdict not in ACCEPTED}
+        self._commands |= {task.title: task.checks for task in plan.tasks if task.title in open_tasks}
+        self._guard = tuple(Check(command=command, owner=OF_GUARD) for command in plan.guard)
+
     def all(self, task: TaskState, *, everything: bool = False) -> tuple[Check, ...]:
         """Return the task's own checks, the guard, and the checks of done tasks whose work is in its working copy.
 
         With `everything` those of all done tasks.
         """
         return (*self.own(task), *self._guard, *self._others(task, everything=everything))
+
+    def baseline(self) -> tuple[Check, ...]:
+        """Return every command of the plan once: the guard, then those of the tasks."""
+        checks = {check.command: check for check in self._guard}
+        for title, commands in self._commands.items():
+            for command in commands:
+                checks.setdefault(command, Check(command=command, owner=title))
+        return tuple(checks.values())
 
     def own(self, task: TaskState) -> tuple[Check, ...]:
         """Return the checks that the plan declares for this task."""

@@ -32,8 +32,10 @@ CHECKS_PASSED = "its checks passed"
 """The reason of a task that is done, where nothing else is to say."""
 # What satisfies a `Needs:` of another task.
 ACCEPTED = VERIFIED | {Verdict.UNVERIFIED}
+# Work that was given up.
+UNSUCCESSFUL = frozenset({Verdict.FAILED, Verdict.STUCK})
 # What only the user can change, with `retry`.
-FINAL = ACCEPTED | {Verdict.FAILED, Verdict.STUCK, Verdict.BLOCKED}
+FINAL = ACCEPTED | UNSUCCESSFUL | {Verdict.BLOCKED}
 
 
 class Usage(Struct):
@@ -184,6 +186,8 @@ class RunState(Struct):
     iterations: int = 0
     iteration_costs: list[float] = field(default_factory=list)
     """The cost of each iteration, oldest first."""
+    baseline: tuple[CheckResult, ...] = ()
+    """How the checks ended before any work."""
     hints: list[str] = field(default_factory=list)
     """The user's hints for the next iteration."""
     overhead: Usage = field(default_factory=Usage)
@@ -192,6 +196,8 @@ class RunState(Struct):
     """What the user changed while no driver ran."""
     changes_known: int = 0
     """The number of the last of these changes."""
+    dropped: list[str] = field(default_factory=list)
+    """Tasks that are not in a new plan; they go when nothing works on them."""
 
     @classmethod
     def of(cls, plan: Plan) -> RunState:

@@ -110,6 +110,10 @@ class Verdicts:
             task.notes.append(f"Your change was reverted: it broke the checks of {broken}.{_kept(kept)}")
         task.failure = decisions.failure_text(checked.results)
         why = f"{_describe_failures(checked.results)}{_describe_end(work)}{_denied(work)}"
+        undone = [report.path for report in protected.undone if "`May edit:`" in report.what]
+        if tracked := [path for path in dict.fromkeys(undone) if path not in protected.untracked]:
+            why += f"; changes of {_listed(tracked)} were undone: if this task must change it, add the line"
+            why += f" `May edit: {tracked[0]}` to the task in the plan"
         if protected.untracked:
             names = ", ".join(protected.untracked)
             why += (

@@ -33,7 +33,7 @@ from bridle.loop.protection.runner_table import INSTALLED
 from bridle.loop.protection.tree_changes import changes_since
 from bridle.loop.settings.bridle_toml import FILE_NAME
 from bridle.loop.text.path_patterns import matches
-from bridle.loop.working_copy import output_names
+from bridle.loop.working_copy import output_names, recorded_hooks
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import read_note
 from bridle.workspace import partial_tree
@@ -104,15 +104,26 @@ async def record(context: RunContext) -> Baseline:
 
 
 async def local_changes(context: RunContext) -> list[str]:
-    """Return the files with changes that the user hides from git by a mark."""
-    git = context.git
+    """Return the files with changes that the user hides from git by a mark, and those that steer the run."""
+    git, steering = context.git, await _steering_files(context)
     marks = await read_marks(git, {})
     # A sparse checkout marks the files that it leaves out.
     hidden = {name for name, mark in marks.items() if mark not in "Ss" or os.path.lexists(context.folder / name)}
     if not hidden:
-        return []
+        return sorted(steering)
     changed = await changes(git, await staged_tree(git), await tree_of_all(git, as_committed=True))
-    return sorted(hidden.intersection(changed))
+    return sorted(hidden.intersection(changed) | steering)
+
+
+async def _steering_files(context: RunContext) -> set[str]:
+    """Return the plan and the settings of Bridle where they have changes of the user that no commit contains."""
+    if context.repository is not None:
+        return set()  # in a worktree they are those of a commit
+    plan = plan_path(context)
+    paths = [f":(top,glob)**/{FILE_NAME}", *([] if plan is None else [f":(top,literal){plan}"])]
+    # One that the user deleted or renamed is a change like others.
+    options = ("--name-only", "--no-renames", "--diff-filter=d", "-z")
+    return {*await context.git.names("diff", *options, "HEAD", "--", *paths)}
 
 
 async def _moved_submodules(context: RunContext) -> list[str]:
@@ -138,6 +149,7 @@ async def adopt(
     *,
     before: str,
     with_new_marks: bool,
+    has_new_plan: bool = False,
 ) -> Baseline:
     """Record the files that the user changed while no driver ran as they are now; leave all others as recorded.
 
@@ -151,6 +163,8 @@ async def adopt(
     gone = {name for name in changed if not os.path.lexists(context.folder / name)}
     untracked = tuple(sorted(({*old.untracked} - {*cached} - gone) | {*new_untracked}))
     now = find_protected(context, sorted({*cached, *others, *_in_our_folder(context.folder)}))
+    if has_new_plan:  # files that its checks name are protected as they are now
+        changed |= {*now.paths} - {*old.protected.paths}
     now = await _without_work(context, now, old, before, changed)
     files = {path: why for path, why in old.protected.files.items() if path not in changed} | {
         path: why for path, why in now.files.items() if path in changed
@@ -241,6 +255,7 @@ def find_protected(context: RunContext, names: list[str]) -> Protected:
     files |= {name: "it has Bridle's settings" for name in names if Path(name).name == FILE_NAME}
     if (own := plan_path(context)) is not None:
         files[own] = THE_PLAN
+    files |= dict.fromkeys(recorded_hooks.in_working_copy(context), "it is a git hook that decides about commits")
     absent = {path: why for path, why in definitions.absent.items() if not os.path.lexists(folder / path)}
     for path, why in ((FILE_NAME, "it would set Bridle's settings"), (OWN_CHECK, "it would be a check")):
         if path not in files:

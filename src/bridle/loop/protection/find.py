@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from bridle.loop.protection.data_files import defining_words, executed_with
 from bridle.loop.protection.executed_scripts import executed_scripts, is_shell_script, possible_paths
 from bridle.loop.protection.findings import Findings, RepositoryFiles
 from bridle.loop.protection.formats import makefile, package_json
@@ -60,8 +61,9 @@ class _Finder:
         if depth < 0 or (line, folder) in self._seen:
             return
         self._seen.add((line, folder))
+        executed = executed_with(line, folder)
         for simple in simple_commands(line, folder):
-            for word in () if _installs(simple) else simple.words:
+            for word in () if _installs(simple) else defining_words(simple, executed):
                 self._word(word, simple.folder, why)
             for position, word in enumerate(simple.words):
                 self._program(word, Simple(simple.words[position + 1 :], simple.folder), why, depth)

@@ -43,8 +43,10 @@ class _Move(Struct, frozen=True):
     is_copy: bool
 
 
-async def describe_files(context: RunContext, found: FoundFiles, adopted: Baseline) -> list[str]:
-    """Return what the user did to files, a line each."""
+async def describe_files(
+    context: RunContext, found: FoundFiles, adopted: Baseline, *, has_new_plan: bool = False
+) -> list[str]:
+    """Return what the user did to files, a line each. `has_new_plan`: the run takes the plan as it is now."""
     tip_tree = await context.git.tree_of(found.tip)
     changed = set(await snapshot.changes(context.git, tip_tree, found.now)) & set(found.paths)
     moves = await _find_moves(context, found, changed)
@@ -56,13 +58,18 @@ async def describe_files(context: RunContext, found: FoundFiles, adopted: Baseli
     if edited:
         lines.append(f"you changed {_names(edited)}: {_COMMITTED}")
     if local:
-        lines.append(f"you changed {_names(local)}, marked skip-worktree or assume-unchanged: left alone, in no commit")
+        steering = [name for name in local if adopted.protected.files.get(name) == baseline.THE_PLAN]
+        marked = [name for name in local if name not in steering]
+        lines += [f"you changed {name}: left alone, in no commit" for name in steering]
+        if marked:
+            names = _names(marked)
+            lines.append(f"you changed {names}, marked skip-worktree or assume-unchanged: left alone, in no commit")
     if added:
         lines.append(f"you added {_names(added)}: {_LEFT_ALONE} them")
     if found.removed_from_git:
         names = _names(found.removed_from_git)
         lines.append(f"you removed {names} from git: so does the commit of the next task, which leaves the file alone")
-    return [*lines, *_describe_protected(found.paths, adopted)]
+    return [*lines, *_describe_protected(found.paths, adopted, has_new_plan=has_new_plan)]
 
 
 async def _find_moves(context: RunContext, found: FoundFiles, changed: Collection[str]) -> list[_Move]:
@@ -89,13 +96,13 @@ def _describe_move(move: _Move, untracked: Collection[str]) -> str:
     return f"you {verb} {move.old} to {move.new}: {f'{_LEFT_ALONE} it' if move.new in untracked else _COMMITTED}"
 
 
-def _describe_protected(paths: Sequence[str], adopted: Baseline) -> Iterator[str]:
+def _describe_protected(paths: Sequence[str], adopted: Baseline, *, has_new_plan: bool) -> Iterator[str]:
     protected = adopted.protected
     kept = [path for path in protected.paths if path in paths]
     if kept:
         yield f"protected as they are now: {_names(kept)}"
-    if any(protected.files.get(path) == baseline.THE_PLAN for path in kept):
-        yield "the run keeps the plan that it began with; a new run reads the changed one"
+    if not has_new_plan and any(protected.files.get(path) == baseline.THE_PLAN for path in kept):
+        yield "the run keeps the plan that it has, unless you resume it with --replan"
 
 
 def _names(paths: Sequence[str]) -> str:

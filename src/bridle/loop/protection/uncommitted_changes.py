@@ -87,7 +87,7 @@ async def restore(context: RunContext, *, has_ended: bool = False) -> None:
     if saved is None or exact is None or saved.head is None:
         return
     where = f"they are put aside: git stash apply --index {saved.ref} (byte for byte in {exact.ref})"
-    is_there = await git.branch() == run_branch(context.run) or await git.head() == saved.head
+    is_there = await git.branch() == run_branch(context.run) or await git.head() in (saved.head, context.base)
     if not is_there or left_state.unfinished_operations(context.folder):
         context.say(f"your uncommitted changes are not restored, because the run's branch is not checked out; {where}")
         return

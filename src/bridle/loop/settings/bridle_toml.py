@@ -16,9 +16,12 @@ from bridle.errors import DiskError, SettingsError
 from bridle.ground import disk, trust
 from bridle.ground.git_folder import folders_up_to_top
 from bridle.loop.settings.model import KEYS, Settings
+from bridle.loop.settings.prompt_template import find_template
 from bridle.loop.settings.value_kinds import near, shown
 
 FILE_NAME = "bridle.toml"
+SCHEMA_KEY = "$schema"
+"""The schema of the file, for editors."""
 # Users write a kilobyte or two. A larger file is another one by mistake.
 LIMIT_BYTES = 256 * 1024
 _STATEMENT = re.compile(r"""\s*(?:\[\[?\s*)?("(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)""")
@@ -55,8 +58,14 @@ def load_settings(cwd: Path, home: Path, flags: Mapping[str, object] | None = No
     values, flag_problems = _read_flag_values(flags or {})
     chosen |= values
     _refuse([*problems, *flag_problems])
+    template, untrusted_template = find_template(cwd, home)
     by_attribute = {KEYS[name].attribute: value for name, value in chosen.items()}
-    return Settings(**by_attribute, chosen=tuple(name for name in KEYS if name in chosen), ignored=ignored)
+    return Settings(
+        **by_attribute,
+        chosen=tuple(name for name in KEYS if name in chosen),
+        template=template,
+        ignored="; ".join(filter(None, (ignored, untrusted_template))),
+    )
 
 
 def _untrusted(values: Values, own: Values, path: Path, home: Path) -> list[str]:
@@ -128,6 +137,8 @@ def _flat(values: Mapping[str, object]) -> dict[str, object]:
     """Return the values with those in a known table under `table.key`."""
     flat: dict[str, object] = {}
     for name, value in values.items():
+        if name == SCHEMA_KEY:
+            continue
         if name in _TABLES and isinstance(value, dict):
             flat |= {f"{name}.{key}": member for key, member in value.items()}
         else:
@@ -185,7 +196,7 @@ def _refuse(problems: Sequence[str]) -> None:
         head = "invalid settings" if len(problems) > 1 else "invalid setting"
         listed = "".join(f"\n  {problem}" for problem in problems)
         raise SettingsError(
-            f"{head}:{listed}", remedy="docs/settings.md lists every key and its values.", payload=list(problems)
+            f"{head}:{listed}", remedy="`bridle help settings` lists every key and its values.", payload=list(problems)
         )
 
 

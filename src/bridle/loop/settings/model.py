@@ -10,6 +10,7 @@ from bridle.ground.descendants.proc_files import PROCESS_LIMIT
 from bridle.loop.settings import limits
 from bridle.loop.settings.limits import Limits
 from bridle.loop.settings.value_kinds import (
+    AGE,
     DURATION,
     FLAG,
     MONEY,
@@ -95,6 +96,11 @@ class Settings:
     setup: tuple[str, ...] = setting(
         TEXTS, "Commands that prepare a fresh checkout, unless the plan has `Setup:`.", default=()
     )
+    git_hooks: str = setting(
+        choice("run", "skip"),
+        "Git's own hooks `pre-commit` and `commit-msg`: run as one more check before a commit, or not at all.",
+        default="run",
+    )
     clean: str = setting(
         choice("working", "checkout"),
         "Where checks run: in the working copy, which is proven equal to the commit, or in a fresh checkout.",
@@ -108,6 +114,7 @@ class Settings:
     setup_seconds: float = setting(
         DURATION, "The longest that one setup command may take.", default=30 * 60.0, name="setup_timeout"
     )
+    baseline: bool = setting(FLAG, "Run every check once before the first agent.", default=True)
     red_first: bool = setting(FLAG, "Fail a task whose own check passes before any work.", default=False)
     protect: tuple[str, ...] = setting(
         PATTERNS, "More files that no task may change, unless its `May edit:` names them.", default=()
@@ -125,6 +132,11 @@ class Settings:
         FLAG,
         "Start although there are uncommitted changes. They are put aside while the run works, and restored.",
         default=False,
+    )
+    commit: bool = setting(
+        FLAG,
+        "Commit for you. Without it the run ends on your own branch, with its work in the files, not committed.",
+        default=True,
     )
     tick: bool = setting(FLAG, "Tick the boxes of verified tasks in the plan's file.", default=False)
     summarize_every: int = setting(count(1), "Iterations after which old progress is summarized.", default=10)
@@ -162,7 +174,7 @@ class Settings:
         count(0), "Characters of hints, of an answer and of earlier answers in a prompt.", default=4_000
     )
     keep_seconds: float = setting(
-        DURATION,
+        AGE,
         "How long logs and runs are kept before `bridle clean` offers to remove them.",
         default=30 * 86400.0,
         name="keep",
@@ -214,6 +226,8 @@ class Settings:
     )
     chosen: tuple[str, ...] = ()
     """The keys that a file or flag set; all others have their defaults."""
+    template: str = ""
+    """The text of the prompt's template; empty: the prompt has its usual form."""
     ignored: str = ""
     """Which settings of the repository count only after the user has agreed; not recorded."""
 

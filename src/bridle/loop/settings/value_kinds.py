@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,8 @@ class Kind:
     """Return the value. Raises ValueError with what was given instead, as "got …"."""
     show: Callable[[Any], str]
     """Format the value as in `bridle.toml`."""
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    """The JSON Schema of what `read` accepts; it may accept more."""
 
 
 def never(_value: Any, _own: Any) -> bool:
@@ -96,7 +98,7 @@ def choice(*values: str) -> Kind:
             return value
         raise ValueError(f"got {shown(value)}" + (near(value, values) if isinstance(value, str) else ""))
 
-    return Kind(f"one of {', '.join(values)}", read, _quote)
+    return Kind(f"one of {', '.join(values)}", read, _quote, {"enum": [str(value) for value in values]})
 
 
 def count(minimum: int) -> Kind:
@@ -109,7 +111,8 @@ def count(minimum: int) -> Kind:
             raise ValueError(f"got {shown(value)}" + _at_most(value))
         return value
 
-    return Kind(f"an integer of at least {minimum}", read, str)
+    schema = {"type": "integer", "minimum": minimum, "maximum": _LARGEST}
+    return Kind(f"an integer of at least {minimum}", read, str, schema)
 
 
 def names(known: tuple[str, ...]) -> Kind:
@@ -127,7 +130,13 @@ def names(known: tuple[str, ...]) -> Kind:
                 raise ValueError(f"got {name!r}{near(name, known)}")
         return chosen
 
-    return Kind(f"one or more of {', '.join(known)}", read, _format_list)
+    listed = {"type": "array", "minItems": 1, "items": {"enum": list(known)}}
+    return Kind(
+        f"one or more of {', '.join(known)}",
+        read,
+        _format_list,
+        {"anyOf": [{"type": "string", "minLength": 1}, listed]},
+    )
 
 
 def _read_flag(value: object) -> bool:
@@ -175,6 +184,13 @@ def _read_duration(value: object) -> float:
     return durations.checked_seconds(float(value))
 
 
+def _read_age(value: object) -> float:
+    if value == 0 and not isinstance(value, bool):
+        return 0.0
+    text = value.strip().lower() if isinstance(value, str) else ""
+    return 0.0 if text in _ZERO else _read_duration(value)
+
+
 def _at_most(value: float) -> str:
     return f" (the largest value is {_LARGEST})" if value > _LARGEST else ""
 
@@ -196,15 +212,30 @@ def _format_list(values: Sequence[str]) -> str:
     return f"[{', '.join(map(_quote, values))}]"
 
 
+_ZERO = frozenset({"0", "0s", "0m", "0h", "0d"})
 # A larger number is a typing error.
 _LARGEST = 1_000_000
 _SHOWN_CHARACTERS = 60
 # All but the tab. A terminal would not show such a text as it is.
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
-FLAG = Kind("true or false", _read_flag, lambda value: "true" if value else "false")
-TEXT = Kind("text", _read_text, _quote)
-TEXTS = Kind("text or a list of texts", _read_texts, _format_list)
-PATTERNS = Kind("a pattern or a list of patterns inside the repository", _read_patterns, _format_list)
-MONEY = Kind("a number above 0", _read_money, lambda value: f"{value:g}")
-DURATION = Kind(durations.EXPECTED, _read_duration, lambda value: _quote(durations.render_duration(value)))
+_TEXT_SCHEMA: Mapping[str, Any] = {"type": "string", "minLength": 1}
+_TEXTS_SCHEMA: Mapping[str, Any] = {"anyOf": [_TEXT_SCHEMA, {"type": "array", "items": _TEXT_SCHEMA}]}
+_MONEY_SCHEMA: Mapping[str, Any] = {"type": "number", "exclusiveMinimum": 0, "maximum": _LARGEST}
+_DURATION_SCHEMA: Mapping[str, Any] = {"anyOf": [_TEXT_SCHEMA, {"type": "number", "exclusiveMinimum": 0}]}
+
+FLAG = Kind("true or false", _read_flag, lambda value: "true" if value else "false", {"type": "boolean"})
+TEXT = Kind("text", _read_text, _quote, _TEXT_SCHEMA)
+TEXTS = Kind("text or a list of texts", _read_texts, _format_list, _TEXTS_SCHEMA)
+PATTERNS = Kind("a pattern or a list of patterns inside the repository", _read_patterns, _format_list, _TEXTS_SCHEMA)
+MONEY = Kind("a number above 0", _read_money, lambda value: f"{value:g}", _MONEY_SCHEMA)
+DURATION = Kind(
+    durations.EXPECTED, _read_duration, lambda value: _quote(durations.render_duration(value)), _DURATION_SCHEMA
+)
+_AGE_SCHEMA: Mapping[str, Any] = {"anyOf": [_TEXT_SCHEMA, {"type": "number", "minimum": 0}]}
+AGE = Kind(
+    "a duration, such as 0s, 8h or 30d, or a number of seconds",
+    _read_age,
+    lambda value: _quote(durations.render_duration(value)),
+    _AGE_SCHEMA,
+)

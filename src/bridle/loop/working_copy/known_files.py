@@ -25,10 +25,10 @@ _BETWEEN_EFFECTS = (
 # The effects whose last look each kind can use: those that come right before it.
 GIVERS = {
     effects.PROTECT: (effects.WORK,),
-    effects.CHECK: (effects.WORK, effects.PROTECT),
+    effects.CHECK: (effects.WORK, effects.PROTECT, effects.MERGE),
     effects.COMMIT: (effects.PROTECT, effects.CHECK),
     effects.MERGE: (effects.COMMIT,),
-    effects.WORK: (effects.COMMIT, effects.CHECK),
+    effects.WORK: (effects.COMMIT, effects.CHECK, effects.PREPARE_COPY),
     effects.PREPARE_COPY: (effects.COMMIT, effects.CHECK),
 }
 

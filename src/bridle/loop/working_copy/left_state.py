@@ -15,7 +15,8 @@ from bridle.ground import disk
 from bridle.ground.git_folder import git_folder
 from bridle.journal.stores.store import Store
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import git_leftovers, snapshot
+from bridle.workspace import snapshot
+from bridle.workspace.repair import git_leftovers
 
 FILE = "bridle-left"
 

@@ -142,15 +142,16 @@ def write_note(folder: Path, note: WorktreeNote) -> None:
     disk.write_json_atomic(path, msgspec.to_builtins(note))
 
 
-async def check_out(context: RunContext, head: str, tree: str | None = None, *, is_known: bool = False) -> None:
+async def check_out(context: RunContext, head: str, tree: str | None = None, *, is_known: bool = False) -> bool:
     """Check out a commit in a worker's worktree, detached, with the files of `tree` on top.
 
-    `is_known`: the files are as at the last look.
+    `is_known`: the files are as at the last look. Return whether they are so afterwards, with those of the commit.
     """
     if tree is None and await _move_clean_copy(context, head, is_known=is_known):
-        return
+        return True
     await context.git.run("update-ref", "--no-deref", "-m", MOVED, "HEAD", head)
     await restore_tree(context, tree or f"{head}^{{tree}}")
+    return False
 
 
 async def _move_clean_copy(context: RunContext, head: str, *, is_known: bool) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from bridle.ground import clock, files_below
 from bridle.ground.descendants import census
 from bridle.ground.git_folder import find_common_folder, git_folder
-from bridle.workspace.ref_lock import file_identity
+from bridle.workspace.repair.ref_lock import file_identity
 
 # A running git holds a lock for moments. After this time the lock is stale, or git waits for an editor and its process
 # is found.

@@ -17,8 +17,9 @@ from msgspec import Struct
 
 from bridle.ground import git_folder, program_path
 from bridle.run.isolation import git_view, home_view, refusals
+from bridle.run.isolation.agent_state import StateFolder
 from bridle.run.isolation.branch_view import branch_of, make_branch_view
-from bridle.run.isolation.description import Isolation, StateFolder
+from bridle.run.isolation.description import Isolation
 from bridle.run.isolation.git_view import GitView
 from bridle.run.isolation.program_view import PRIVATE_FOLDERS
 from bridle.run.isolation.real_paths import real

@@ -12,14 +12,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from bridle.ground import disk, git_folder, home
-from bridle.run.isolation import git_view, home_view, program_view
+from bridle.run.isolation import agent_state, git_view, home_view, program_view
+from bridle.run.isolation.agent_state import OWN_AGENT, StateFolder
 from bridle.run.isolation.real_paths import real
 from bridle.run.isolation.sandbox_rules import SandboxRules
-from bridle.wire.project_folder import project_folder_name
 
 DEFAULT_RULES = SandboxRules()
-OWN_AGENT = "bridle-agent"
-_CLAUDE_LIKE = ("claude", OWN_AGENT)
 # Of Bridle's home: the login of our own agent, and the settings files of repositories that count for it.
 _VISIBLE_OF_BRIDLE = ("agent-token.json", "trust.json")
 
@@ -31,56 +29,6 @@ CACHES_FOLDER = "caches"
 # In the same folder: the repositories whose objects a clone uses.
 _ALTERNATES = "alternates"
 _ALTERNATES_LIMIT_BYTES = 64 * 1024
-
-# Of Claude Code's state: what it reads, with the scripts of hooks and status lines and what CLAUDE.md imports. It may
-# write only its own sessions and, when it renews its login, that: into the file, since a mount cannot be replaced.
-VISIBLE_OF_CLAUDE = (
-    *(".claude.json", "settings.json", "settings.local.json", "keybindings.json", "*.md", "agents", "commands"),
-    *("plugins", "skills", "rules", "output-styles", "statsig", "hooks", "scripts", "bin", "local"),
-    *("*.sh", "*.py", "*.js", "*.cjs", "*.mjs", "*.ts"),
-)
-
-# The state of other agents, in the user's home: each folder, and what must not change in it, since the user's next
-# session outside of the sandbox runs or reads it; the names of folders end with `/`.
-_STATE_OF_AGENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "codex": {
-        ".codex": (
-            *("config.toml", "AGENTS.md", "AGENTS.override.md", "hooks.json", ".env"),
-            *("prompts/", "rules/", "skills/", "agents/", "plugins/"),
-        )
-    },
-    "gemini": {
-        ".gemini": (
-            *("settings.json", "GEMINI.md", "trustedFolders.json", ".env"),
-            *("commands/", "extensions/", "hooks/", "policies/", "skills/", "agents/"),
-        ),
-        ".gemini/tmp": ("bin/",),
-    },
-    "opencode": {".local/share/opencode": ("plugin/", "bin/"), ".local/state/opencode": ()},
-}
-
-# What an agent reads besides, in the user's home.
-_SETTINGS_OF_AGENT: Mapping[str, tuple[str, ...]] = {
-    "claude": (".claude.json",),
-    OWN_AGENT: (".claude.json",),
-    "opencode": (".config/opencode", ".opencode"),
-}
-
-# Of these an agent that fails if it cannot write there: OpenCode puts a `.gitignore` beside its settings.
-_WRITES_BESIDE_SETTINGS = ("opencode",)
-
-# Where an agent can write, but nothing stays: git runs programs that the settings of these repositories name.
-_DISCARDED_OF_AGENT: Mapping[str, tuple[str, ...]] = {"opencode": (".local/share/opencode/snapshot",)}
-
-
-class StateFolder(Struct, frozen=True):
-    """A folder of an agent's state: only the visible entries are in it, and only the writable ones are kept."""
-
-    path: Path
-    visible: tuple[str, ...] = ()
-    writable: tuple[str, ...] = ()
-    """Folders; they are made where they do not exist."""
-    writable_files: tuple[str, ...] = ()
 
 
 class Isolation(Struct, frozen=True):
@@ -113,6 +61,8 @@ class Isolation(Struct, frozen=True):
     """What of the home is shown; None shows the folder itself, in which nothing can be mounted that is missing."""
     names: tuple[Path, ...] = ()
     """Paths as variables and the user name them: the links in them exist in the sandbox too."""
+    variables: Mapping[str, str] = {}
+    """Variables with which the agent writes its sessions to where they are kept."""
     has_network: bool = True
 
 
@@ -137,17 +87,11 @@ def describe(
     user = Path(real(home_name))
     own, common = _git_folders(top)
     writable = _expanded(rules.writable, user)
-    for state in _state_folders(agent, user, environment):
-        state.mkdir(parents=True, exist_ok=True)  # in a read-only home the agent could not make it
-        writable.append(state)
-    protected_state = tuple(_protected_state(agent, user, environment))
-    for path, is_folder in protected_state:
-        _make_missing(path, is_folder=is_folder)
     protected = [place / name for place in (top, folder) for name in READ_ONLY_AT_WORK]
     protected += [path for path in _own_environment() if path.is_relative_to(top)]
     secrets = [*(user / name for name in home_view.HIDDEN), home.bridle_home(environment)]
-    hidden = (*secrets, *_state_of_others(agent, user, environment), *_expanded(rules.hidden, user))
-    states = tuple(_states(agent, folder, user, environment))
+    hidden = (*secrets, *agent_state.state_of_others(agent, user, environment), *_expanded(rules.hidden, user))
+    states = tuple(agent_state.state_folders(agent, folder, user, environment))
     # No link to them counts, and none in what an agent can write.
     excluded = [Path(real(path)) for path in (*hidden, top, *writable)]
     borrowed = _borrowed(common, environment, states)
@@ -159,7 +103,8 @@ def describe(
     visible = [path for path in dict.fromkeys(listed) if os.path.lexists(path)]
     is_private = home_view.can_be_private(user) and not user.is_relative_to(top)
     found = {user / name: name.replace("/", "-") for name in home_view.caches(user, visible, is_private=is_private)}
-    caches = tuple(_caches(common or top, user, environment, found, (top, *writable)))
+    sessions = tuple(_sessions(agent, states, common or top, environment))
+    caches = (*_caches(common or top, user, environment, found, (top, *writable)), *sessions)
     shown = {*visible, *writable, *(state.path for state in states), *(path for path, _ in caches), top}
     private = () if user.is_relative_to(top) else tuple(_private(user, shown))
     return Isolation(
@@ -167,7 +112,7 @@ def describe(
         home=user,
         git=common,
         worktree=own if own != common else None,
-        read_only=tuple(dict.fromkeys((*protected, *read_only, *(path for path, _ in protected_state)))),
+        read_only=tuple(dict.fromkeys((*protected, *read_only))),
         writable=tuple(writable),
         results=results,
         hidden=hidden,
@@ -176,6 +121,7 @@ def describe(
         visible=tuple(path for path in visible if not path.is_relative_to(top)),
         caches=caches,
         state=states,
+        variables=agent_state.session_variables(agent, sessions[0][0]) if sessions else {},
         names=tuple(_names(home_name, environment, program)),
         has_network=has_network,
     )
@@ -243,7 +189,7 @@ def _visible(agent: str | None, user: Path, environment: Mapping[str, str], rule
     yield from _expanded(rules.visible, user)
     if agent == OWN_AGENT:
         yield from (home.bridle_home(environment) / name for name in _VISIBLE_OF_BRIDLE)
-    yield from (user / name for name in _SETTINGS_OF_AGENT.get(agent or "", ()))
+    yield from agent_state.visible_settings(agent, user)
 
 
 def _caches(
@@ -264,68 +210,18 @@ def _caches(
             yield path, top / name
 
 
-def _state_of_others(agent: str | None, user: Path, environment: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the folders of agents with their logins and sessions, but not those of the program itself."""
-    own = set(_state_folders(agent, user, environment))
-    claude = Path(real(environment.get("CLAUDE_CONFIG_DIR") or user / ".claude"))
-    others = [] if agent in _CLAUDE_LIKE else [claude, user / ".claude", user / ".claude.json"]
-    for other in _STATE_OF_AGENT:
-        found = _state_folders(other, user, environment)
-        others += [path for path in found if path not in own and path.parent not in found]
-    yield from others
+def _sessions(
+    agent: str | None, states: tuple[StateFolder, ...], repository: Path, environment: Mapping[str, str]
+) -> Iterator[tuple[Path, Path]]:
+    """Yield where an agent has its sessions, with the folder of Bridle that takes its place for a repository."""
+    for path, place in agent_state.sessions_of(agent, states, _own_folder(repository, environment)):
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        yield path, place
 
 
 def _expanded(paths: tuple[str, ...], user: Path) -> list[Path]:
     """Return paths of the settings: `~` is the home, and others are relative to it."""
     return [user / path.removeprefix("~/") for path in paths]
-
-
-def _state_folders(agent: str | None, user: Path, environment: Mapping[str, str]) -> list[Path]:
-    if agent == "codex" and environment.get("CODEX_HOME"):
-        return [Path(real(environment["CODEX_HOME"]))]
-    return [user / folder for folder in _STATE_OF_AGENT.get(agent or "", {})]
-
-
-def _protected_state(agent: str | None, user: Path, environment: Mapping[str, str]) -> Iterator[tuple[Path, bool]]:
-    """Yield what must not change in the state of an agent, each with whether it is a folder."""
-    names = tuple(_STATE_OF_AGENT.get(agent or "", {}).values())
-    for folder, protected in zip(_state_folders(agent, user, environment), names, strict=True):
-        yield from ((folder / name, name.endswith("/")) for name in protected)
-
-
-def _make_missing(path: Path, *, is_folder: bool) -> None:
-    """Make an empty file or folder: what does not exist cannot be protected, and the agent could make it."""
-    if os.path.lexists(path):
-        return
-    with contextlib.suppress(OSError):  # another agent has made it, or none can
-        if is_folder:
-            path.mkdir()
-        else:
-            with path.open("xb") as file:
-                file.write(b"{}\n" if path.suffix == ".json" else b"")
-
-
-def _private_state(agent: str | None, user: Path) -> Iterator[StateFolder]:
-    """Yield the folders of an agent that it can add to, and where what it adds is lost."""
-    for folder in (user / name for name in _DISCARDED_OF_AGENT.get(agent or "", ())):
-        folder.mkdir(parents=True, exist_ok=True)  # the agent could make it
-        yield StateFolder(Path(real(folder)))
-    if agent in _WRITES_BESIDE_SETTINGS:
-        for folder in (Path(real(user / name)) for name in _SETTINGS_OF_AGENT[agent]):
-            if folder.is_dir():
-                yield StateFolder(folder, home_view.matching(folder, ("*",)))
-
-
-def _states(agent: str | None, work: Path, user: Path, environment: Mapping[str, str]) -> Iterator[StateFolder]:
-    if agent in _CLAUDE_LIKE:
-        yield _claude_state(work, user, environment)
-    yield from _private_state(agent, user)
-
-
-def _claude_state(work: Path, user: Path, environment: Mapping[str, str]) -> StateFolder:
-    folder = Path(real(environment.get("CLAUDE_CONFIG_DIR") or user / ".claude"))
-    visible = home_view.matching(folder, VISIBLE_OF_CLAUDE)
-    return StateFolder(folder, visible, (f"projects/{project_folder_name(str(work))}",), (".credentials.json",))
 
 
 def _git_folders(top: Path) -> tuple[Path | None, Path | None]:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from bridle.errors import DiskError, ProcessError
 from bridle.ground import disk
+from bridle.ground.children.sandbox_stdio import make_mark
 from bridle.ground.children.spawn import Sandbox, SpawnFailure
 from bridle.run.isolation import bubblewrap, git_view, refusals, seatbelt
 from bridle.run.isolation.description import Isolation, describe
@@ -124,9 +125,15 @@ def enter_sandbox(
             with _refusals(Path(temporary), chosen.on_refused):
                 yield Sandboxed((*command, *argv), {**environment, **caches, "TMPDIR": temporary})
         return
-    folder = Path(os.path.realpath(cwd))
+    folder = _logical(cwd)
+    isolation = replace(isolation, names=(*isolation.names, folder))
     with open_sandbox(chosen.program, isolation, cwd=folder, on_refused=chosen.on_refused) as sandbox:
-        yield Sandboxed(argv, environment, sandbox)
+        yield Sandboxed(argv, {**environment, **isolation.variables}, sandbox)
+
+
+def _logical(folder: Path) -> Path:
+    """Return the name under which a program is started in a folder: links in it stay, as without a sandbox."""
+    return folder if folder.is_absolute() and ".." not in folder.parts else Path(os.path.realpath(folder))
 
 
 @contextlib.contextmanager
@@ -143,7 +150,7 @@ def open_sandbox(
                 with resolved_once():
                     options = bubblewrap.options(isolation, is_root=os.geteuid() == 0, cwd=cwd, views=views)
                 try:
-                    yield Sandbox(program, tuple(options), status, without_keyrings())
+                    yield Sandbox(program, tuple(options), status, without_keyrings(), make_mark())
                 except BaseException:
                     with contextlib.suppress(DiskError):  # it must not hide why the program was ended
                         _copy_back(views)
@@ -182,9 +189,10 @@ def _refusals(folder: Path, on_refused: OnRefused | None) -> Iterator[Path | Non
 def check_started(sandbox: Sandbox, exit_code: int | None, stderr: bytes) -> None:
     """Raise ProcessError where bwrap itself has failed, which looks like a failed test."""
     report = os.pread(sandbox.status, _STATUS_LIMIT_BYTES, 0)
-    if exit_code is not None and exit_code > 0 and _HAS_RUN not in report:
-        reason = stderr.decode("utf-8", "replace").strip()
-        if reason.startswith(_NOT_EXECUTED):
+    reason, mark, _ = stderr.decode("utf-8", "replace").partition(sandbox.mark or "\0")
+    reason = reason.strip()
+    if exit_code is not None and exit_code > 0 and (mark or _HAS_RUN not in report):
+        if mark or reason.startswith(_NOT_EXECUTED):
             raise ProcessError(
                 f"the sandbox does not show the program or what it needs: {reason.removeprefix(_NOT_EXECUTED)}",
                 remedy="Add its folder to `visible` in the table [sandbox] of your bridle.toml, or use --sandbox off.",

@@ -6,7 +6,7 @@ from bridle.run.isolation.sandbox_rules import BWRAP, SEATBELT
 
 _HIDES = "hides keys, logins, the dot files of your home and other homes"
 _LEAVES_OPEN = "leaves open the network of agents, all other files for reading, and the working copy with its git refs"
-_ON_MACOS = "and processes that leave their group"
+_ON_MACOS = "and processes that leave their group; it was never tried on a Mac"
 
 
 def describe_scope(name: str) -> str:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from bridle.run.isolation.agent_state import StateFolder
 from bridle.run.isolation.description import Isolation
 from bridle.run.isolation.git_view import OUR_REFS, REPLACED_FILES, WRITABLE_FOLDERS
 
@@ -49,7 +50,7 @@ def _rules(isolation: Isolation, temporary: Path) -> Iterator[str]:
     yield "(version 1)"
     yield "(allow default)"
     yield "(deny file-write*)"
-    sessions = [state.path / name for state in isolation.state for name in (*state.writable, *state.writable_files)]
+    sessions = [state.path / name for state in isolation.state for name in _kept(state)]
     writable = [isolation.work, temporary, *sessions, *isolation.writable]
     yield f"(allow file-write* {_below(writable)} {' '.join(_literal(path) for path in _DEVICES)})"
     yield f"(allow file-write* {_regex('^/dev/fd/')})"
@@ -78,6 +79,11 @@ def _rules(isolation: Isolation, temporary: Path) -> Iterator[str]:
         yield "(deny network*)"
         yield '(allow network* (local ip "localhost:*"))'
         yield '(allow network-outbound (remote ip "localhost:*"))'
+
+
+def _kept(state: StateFolder) -> tuple[str, ...]:
+    """Return what an agent may change of its state. No other folder can be shown for its sessions here."""
+    return (*state.writable, *state.writable_files, *((state.sessions,) if state.sessions else ()))
 
 
 def _written_by_git(isolation: Isolation) -> Iterator[Path]:

@@ -26,7 +26,7 @@ from bridle.ground import files_below
 from bridle.ground.git_folder import find_common_folder, submodule_folders
 from bridle.loop.effect_results import FileReport
 from bridle.loop.protection.git_files import reflogs, watched_refs
-from bridle.workspace import damaged_files, git_links, object_caches
+from bridle.workspace.git_folder import damaged_files, git_links, object_caches
 
 # Settings, ignore rules and hooks have a few kilobytes; the index of a worktree, 100 bytes for each file.
 LIMIT_BYTES = 32 * 1024 * 1024

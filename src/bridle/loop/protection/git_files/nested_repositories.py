@@ -22,9 +22,9 @@ from bridle.loop.protection.git_files import git_metadata, git_pointers
 from bridle.loop.protection.git_files.git_metadata import File, GitMetadata
 from bridle.loop.protection.git_files.git_pointers import Modules, Pointer
 from bridle.loop.protection.recorded.walk_files import walk
-from bridle.workspace import git_links
 from bridle.workspace.git import Git
-from bridle.workspace.git_links import Links
+from bridle.workspace.git_folder import git_links
+from bridle.workspace.git_folder.git_links import Links
 
 
 class Repositories(Struct, frozen=True):

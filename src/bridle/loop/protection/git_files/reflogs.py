@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from bridle.ground import clock, files_below
-from bridle.workspace import git_links
+from bridle.workspace.git_folder import git_links
 
 STASH = "refs/stash"
 RESTORED = "bridle: an agent had moved it"

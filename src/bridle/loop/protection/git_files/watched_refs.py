@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import disk, files_below
-from bridle.workspace import git_links
+from bridle.workspace.git_folder import git_links
 
 _REFS = "refs"
 # Only Bridle writes these; in the sandbox they are read-only.

@@ -1,0 +1,54 @@
+"""Where a run can start: changes of the plan and of Bridle's settings do not prevent it, and are in no commit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.loop.fixtures.fake_agent import make_project
+from tests.loop.fixtures.loop_commands import (
+    MAKES_FILE,
+    TWO_TASKS,
+    assert_replays,
+    receipt_of,
+    run_plan,
+    working_copy_state,
+)
+
+EDITED = TWO_TASKS.replace("## Two", "Edited.\n\n## Two")
+
+
+def test_edits_of_the_plan_and_of_bridle_toml_are_in_no_commit(tmp_path: Path) -> None:
+    here = make_project(tmp_path, TWO_TASKS, MAKES_FILE, **{"bridle.toml": "tries = 2\n"})
+    (here.folder / "PLAN.md").write_text(EDITED)
+    (here.folder / "bridle.toml").write_text("tries = 3\n")
+    here.git("add", "bridle.toml")
+    before = working_copy_state(here)
+    run_plan(here, 3, "--max-iterations", "1")
+    (here.folder / "PLAN.md").write_text(EDITED + "\n")
+    document = receipt_of(here.bridle("resume", "--json", "--max-iterations", "9"), 0)
+    assert here.git("diff", "--name-only", "main", "HEAD").split() == ["one", "two"]
+    assert (here.folder / "PLAN.md").read_text() == EDITED + "\n"
+    assert (here.folder / "bridle.toml").read_text() == "tries = 3\n"
+    assert_replays(here)
+    (here.folder / "PLAN.md").write_text(EDITED)
+    assert here.bridle("undo", document["run"], "--yes").returncode == 0
+    assert working_copy_state(here) == before
+
+
+def test_what_tick_wrote_does_not_prevent_the_next_run(tmp_path: Path) -> None:
+    here = make_project(tmp_path, TWO_TASKS, MAKES_FILE)
+    run_plan(here, 3, "--max-iterations", "1", "--tick")
+    assert here.git("status", "--porcelain").strip() == "M PLAN.md"
+    here.git("checkout", "-q", "main")
+    document = run_plan(here, 0)
+    assert [task["title"] for task in document["tasks"]] == ["Two"]
+    assert "PLAN.md" not in here.git("diff", "--name-only", "main", "HEAD")
+
+
+def test_other_files_still_count(tmp_path: Path) -> None:
+    here = make_project(tmp_path, TWO_TASKS, MAKES_FILE, base="base\n")
+    (here.folder / "PLAN.md").write_text(EDITED)
+    (here.folder / "base").write_text("edited\n")
+    refused = here.bridle("run", "PLAN.md")
+    assert refused.returncode == 2
+    assert "has uncommitted changes: base" in refused.stderr

@@ -1,0 +1,78 @@
+"""Git's own hooks are one more check before a commit, unless an agent wrote them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.loop.fixtures.fake_agent import Project, make_project
+from tests.loop.fixtures.loop_commands import MAKES_FILE, ONE_TASK, assert_replays, run_plan, trailers, verdicts
+
+# Refuses until the agent's second iteration; sees the work staged; changes a file.
+PRE_COMMIT = (
+    "#!/bin/sh\necho changed > base\ngit diff --cached --name-only\ngrep -q second one || { echo no second; exit 1; }\n"
+)
+# Drops every line but the first, and adds one.
+COMMIT_MSG = '#!/bin/sh\nsed -n "1s/^/ABC-1 /p" "$1" > .msg && { cat .msg; echo; echo body; } > "$1"; rm .msg\n'
+AGENT = "open('one', 'a').write('first\\n' if number == 1 else 'second\\n')"
+
+
+def add_hook(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def project(tmp_path: Path, agent: str, **files: str) -> Project:
+    return make_project(tmp_path, ONE_TASK, agent, **{"base": "base\n", **files})
+
+
+def test_a_hook_that_fails_is_in_the_next_prompt_and_its_changes_are_reverted(tmp_path: Path) -> None:
+    here = project(tmp_path, AGENT)
+    add_hook(here.folder / ".git/hooks", "pre-commit", PRE_COMMIT)
+    add_hook(here.folder / ".git/hooks", "commit-msg", COMMIT_MSG)
+    document = run_plan(here, 0)
+    assert document["tasks"][0]["iterations"] == 2
+    prompt = here.calls()[1]["prompt"]
+    assert "the git hook pre-commit failed, exit code 1\none\nno second" in prompt
+    assert here.git("diff", "--name-only", "main", "HEAD") == "one"
+    assert here.git("log", "-1", "--format=%s") == "ABC-1 One"
+    assert "body" in here.git("log", "-1", "--format=%b")
+    assert trailers(here, "HEAD")["Bridle-Run"] == document["run"]
+    assert here.git("status", "--porcelain") == ""
+    assert_replays(here)
+
+
+def test_hooks_can_be_skipped(tmp_path: Path) -> None:
+    here = project(tmp_path, MAKES_FILE, **{"bridle.toml": 'git_hooks = "skip"\n'})
+    add_hook(here.folder / ".git/hooks", "pre-commit", "#!/bin/sh\nexit 1\n")
+    assert verdicts(run_plan(here, 0)) == {"One": "done"}
+
+
+def test_a_hook_that_an_agent_wrote_or_changed_never_runs(tmp_path: Path) -> None:
+    evil = "#!/bin/sh\ntouch evil\n"
+    agent = f"""{MAKES_FILE}
+for name in ('pre-commit', 'commit-msg'):
+    open('hooks/' + name, 'w').write({evil!r})
+    os.chmod('hooks/' + name, 0o755)
+"""
+    here = project(tmp_path, agent)
+    add_hook(here.folder / "hooks", "pre-commit", '#!/bin/sh\ntouch "$(git rev-parse --git-dir)/ran"\n')
+    here.git("add", "-A")
+    here.git("commit", "-q", "-m", "hooks")
+    here.git("config", "core.hooksPath", "hooks")
+    done = here.bridle("run", "PLAN.md")
+    assert done.returncode == 0, done.stderr
+    assert "did not run" not in done.stderr
+    assert (here.folder / ".git/ran").exists()  # the user's own, which was restored
+    assert "ran" in here.git("show", "HEAD:hooks/pre-commit")
+    assert not (here.folder / "evil").exists()
+    assert "evil" not in here.git("ls-tree", "-r", "--name-only", "HEAD")
+
+
+def test_hooks_elsewhere_are_not_those_of_the_repository(tmp_path: Path) -> None:
+    here = project(tmp_path, MAKES_FILE)
+    add_hook(tmp_path / "everywhere", "pre-commit", "#!/bin/sh\nexit 1\n")
+    here.git("config", "core.hooksPath", str(tmp_path / "everywhere"))
+    assert verdicts(run_plan(here, 0)) == {"One": "done"}

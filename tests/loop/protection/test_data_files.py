@@ -1,0 +1,59 @@
+"""What a check only reads is the work; what it executes, or what says what is expected, defines the check."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridle.loop.protection.find import find_definitions
+from bridle.loop.protection.findings import RepositoryFiles
+
+FILES = ("README.md", "VERSION", "app.py", "words.txt", "check.sh", "data.json", "tests/test_app.py", "expected.txt")
+
+
+def protected(command: str) -> set[str]:
+    return set(find_definitions([command], RepositoryFiles(FILES, FILES.__contains__, lambda _: "")).files)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "grep -q v2 README.md",
+        "grep -qi 'rate limit' README.md && ! grep -q TODO app.py",
+        "test -s README.md",
+        '[ "$(cat VERSION)" = 2.0 ]',
+        "cat README.md | grep -q v2",
+        "wc -l README.md",
+        "jq -e .version data.json",
+        "ruff check app.py",
+        "python3 -m mypy --strict -- app.py",
+        "python3 -m py_compile app.py",
+        "npx eslint app.py",
+        "uv run ruff check app.py",
+        "MODE=x shellcheck check.sh",
+    ],
+)
+def test_a_file_that_is_only_read_is_not_protected(command: str) -> None:
+    assert protected(command) == set()
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("sh check.sh", {"check.sh"}),
+        ("./check.sh", {"check.sh"}),
+        ("cat check.sh | sh", {"check.sh"}),
+        ("head -5 check.sh | bash -s", {"check.sh"}),
+        ("grep -v x check.sh | xargs -n1 sh -c", {"check.sh"}),
+        ('test "$(cat check.sh | sh)" = 1', {"check.sh"}),
+        ("python3 app.py", {"app.py"}),
+        ("pytest tests/test_app.py", {"tests/test_app.py"}),
+        ("python3 -m pytest tests/test_app.py -q", {"tests/test_app.py"}),
+        ("grep -f words.txt README.md", {"words.txt"}),
+        ("grep --file=words.txt README.md", {"words.txt"}),
+        ("diff expected.txt README.md", {"expected.txt", "README.md"}),
+        ("ruff check --config words.txt app.py", {"words.txt"}),
+        ("grep -q v2 README.md; sh check.sh", {"README.md", "check.sh"}),
+    ],
+)
+def test_what_is_executed_or_says_what_is_expected_is_protected(command: str, files: set[str]) -> None:
+    assert protected(command) == files
