@@ -304,8 +304,8 @@ def test_an_interrupt_that_comes_before_its_turn_ends_that_turn(place: Place) ->
     assert len(results) == 1
 
 
-def test_a_hook_of_the_settings_is_named_in_the_debug_log(place: Place) -> None:
+def test_a_hook_that_fails_is_named_in_the_debug_log(place: Place) -> None:
     log = place.home / "debug.txt"
-    hooks = {"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "exit 2"}]}]}}
+    hooks = {"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "echo broken >&2; exit 1"}]}]}}
     place.run("-p", "x", "--settings", json.dumps(hooks), "--debug-file", str(log))
-    assert "PreToolUse" in log.read_text()
+    assert "hook UserPromptSubmit 'echo broken >&2; exit 1' failed and is ignored: broken" in log.read_text()

@@ -15,7 +15,9 @@ def steps(answer: dict[str, Any], *, stream: bool = True) -> list[Step]:
     """The steps of one answer."""
     return list(
         reply_steps(
-            load_script({"answers": [answer]}).answers[0], MessageContext("msg_1", "m", 1), RequestInfo("req_1", stream)
+            load_script({"answers": [answer]}).answers[0],
+            MessageContext("msg_1", "m", lambda: 1),
+            RequestInfo("req_1", stream),
         )
     )
 

@@ -29,7 +29,8 @@ Imports go downwards only, also inside functions:
     main, program
     assemble
     command_line   conversation
-    tools   compaction   stdio
+    tools   compaction   stdio   hooks
+    control
     sessions   settings
     prompt
     skills   permissions   model   version

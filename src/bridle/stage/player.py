@@ -88,10 +88,9 @@ def matches(when: When | None, prompt: Prompt) -> bool:
     """Return whether a request meets the conditions."""
     if when is None:
         return True
-    text = prompt.text(when.source)
     return (
-        (when.contains is None or when.contains in text)
-        and (when.matches is None or compile_pattern(when.matches).search(text) is not None)
+        (when.contains is None or when.contains in prompt.text(when.source))
+        and (when.matches is None or compile_pattern(when.matches).search(prompt.text(when.source)) is not None)
         and (when.system_contains is None or when.system_contains in prompt.system)
         and (when.model is None or fnmatch.fnmatchcase(prompt.model, when.model))
         and (when.has_tool is None or when.has_tool in prompt.tool_names)

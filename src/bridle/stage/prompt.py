@@ -31,16 +31,19 @@ class ToolBlock(Struct, frozen=True):
 class Message(Struct, frozen=True):
     """A message of the conversation."""
 
-    role: str
     texts: tuple[str, ...] = ()
     tool_blocks: tuple[ToolBlock, ...] = ()
 
 
 class Prompt(Struct, frozen=True):
-    """A well-formed request."""
+    """A well-formed request.
+
+    It holds the whole conversation, which most answers do not ask about: a message is read when it is needed.
+    """
 
     model: str
-    messages: tuple[Message, ...]
+    sent: list[JsonObject]
+    """The messages as they were sent."""
     system: str
     tool_names: frozenset[str]
     tool_tokens: int
@@ -53,29 +56,32 @@ class Prompt(Struct, frozen=True):
         if source == "last_user":
             return "\n".join(self.last_user().texts)
         if source == "tool_results":
-            results = (block for message in self.messages for block in message.tool_blocks)
+            results = (block for message in self._messages() for block in message.tool_blocks)
             return "\n".join(text for block in results if block.type == "tool_result" for text in block.texts)
-        conversation = "\n".join(text for message in self.messages for text in message.texts)
+        conversation = "\n".join(text for message in self.sent for text in _texts(message["content"]))
         return conversation if source == "messages" else f"{self.system}\n{conversation}"
 
     def last_user(self) -> Message:
         """Return the newest user message, or an empty one."""
-        return next((message for message in reversed(self.messages) if message.role == "user"), Message("user"))
+        return next((_message(sent) for sent in reversed(self.sent) if sent["role"] == "user"), Message())
 
     def answered_tools(self) -> frozenset[str]:
         """Return the names of the tools whose results are in the last user message."""
-        blocks = [block for message in self.messages for block in message.tool_blocks]
+        blocks = [block for message in self._messages() for block in message.tool_blocks]
         names = {block.id: block.name for block in blocks if block.type == "tool_use"}
         answered = (block.id for block in self.last_user().tool_blocks if block.type == "tool_result")
         return frozenset(names[call_id] for call_id in answered if call_id is not None and call_id in names)
 
     def turn(self) -> int:
         """Return one more than the number of assistant messages."""
-        return 1 + sum(message.role == "assistant" for message in self.messages)
+        return 1 + [sent["role"] for sent in self.sent].count("assistant")
 
     def tokens(self) -> int:
         """Return an estimate of the input's tokens from its length."""
         return estimate_tokens(self.text("all")) + self.tool_tokens
+
+    def _messages(self) -> Iterator[Message]:
+        return map(_message, self.sent)
 
 
 def estimate_tokens(text: str) -> int:
@@ -93,7 +99,7 @@ def read_prompt(body: Any, *, needs_max_tokens: bool) -> Prompt | Refusal:
     tools: list[JsonObject] = body.get("tools") or []
     return Prompt(
         model=body["model"],
-        messages=tuple(_message(message["role"], message["content"]) for message in body["messages"]),
+        sent=body["messages"],
         system="\n".join(_texts(body.get("system"))),
         tool_names=frozenset(name for tool in tools if isinstance(name := tool.get("name"), str)),
         tool_tokens=sum(estimate_tokens(str(tool)) for tool in tools),
@@ -101,10 +107,11 @@ def read_prompt(body: Any, *, needs_max_tokens: bool) -> Prompt | Refusal:
     )
 
 
-def _message(role: str, content: Any) -> Message:
+def _message(sent: JsonObject) -> Message:
+    content = sent["content"]
     blocks = content if isinstance(content, list) else []
     tool_blocks = (_tool_block(block) for block in blocks)
-    return Message(role, tuple(_texts(content)), tuple(block for block in tool_blocks if block is not None))
+    return Message(tuple(_texts(content)), tuple(block for block in tool_blocks if block is not None))
 
 
 def _tool_block(block: JsonObject) -> ToolBlock | None:

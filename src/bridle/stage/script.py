@@ -21,7 +21,7 @@ _FAULT = re.compile(r"^(?P<message>.*?)(?: - at `(?:key in )?\$(?P<path>.*)`)?$"
 _FIELD = re.compile(r"^Object (?:contains unknown|missing required) field `(?P<name>.*)`$", re.DOTALL)
 _ANSWER = re.compile(r"(?:\.conversations\[\d+\])?(?:\.answers\[\d+\]|\.otherwise)")
 _SEGMENT = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
-_REMEDY = "`bridle stage --schema` prints the format; docs/stage.md explains it."
+_REMEDY = "`bridle stage --schema` prints the format; `bridle help stage` explains it."
 
 
 def load_script(data: bytes | str | Mapping[str, Any]) -> Script:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import assert_never
 
 from msgspec import Struct
@@ -17,7 +17,8 @@ class MessageContext(Struct, frozen=True):
 
     id: str
     model: str
-    input_tokens: int
+    input_tokens: Callable[[], int]
+    """Counted only for an answer that does not say it: the whole conversation is read for it."""
 
 
 class Event(Struct, frozen=True):
@@ -113,7 +114,7 @@ def _usage(answer: MessageAnswer, context: MessageContext, blocks: list[Block]) 
     usage = answer.usage
     output = "".join(_output_text(block) for block in blocks)
     return {
-        "input_tokens": context.input_tokens if usage.input_tokens is None else usage.input_tokens,
+        "input_tokens": context.input_tokens() if usage.input_tokens is None else usage.input_tokens,
         "cache_creation_input_tokens": usage.cache_creation_input_tokens,
         "cache_read_input_tokens": usage.cache_read_input_tokens,
         "cache_creation": {

@@ -245,8 +245,16 @@ def test_names_of_old_mean_the_tools_of_today(work: Path) -> None:
 
 
 def test_what_changes_nothing_outside_needs_no_permission(work: Path) -> None:
-    for tool in ("TodoWrite", "TaskCreate", "TaskOutput", "Skill", "StructuredOutput", "AskUserQuestion", "Agent"):
+    for tool in ("TodoWrite", "TaskCreate", "TaskOutput", "Skill", "StructuredOutput", "Agent"):
         assert isinstance(decide(tool, {}, policy_for(work)), Allowed)
+
+
+@pytest.mark.parametrize("tool", ["AskUserQuestion", "EnterPlanMode", "ExitPlanMode"])
+def test_what_only_the_user_can_answer_needs_the_user_whatever_rules_and_mode_allow(tool: str, work: Path) -> None:
+    bypassed = with_mode(policy_for(work, tool), "bypassPermissions")
+    assert isinstance(decide(tool, {}, bypassed), NeedsApproval)
+    assert isinstance(decide(tool, {}, with_mode(bypassed, "dontAsk")), Denied)
+    assert isinstance(decide(tool, {}, policy_for(work, deny=(tool,))), Denied)
 
 
 def test_relative_paths_of_a_command_start_where_the_shell_is(work: Path) -> None:

@@ -3,45 +3,50 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from bridle.agent.assemble import tools as run_tools
+from bridle.agent.assemble.hooks import session_hooks
 from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.assemble.session_description import SessionDescription
 from bridle.agent.command_line.options import Options
 from bridle.agent.compaction.compact_history import Compactor
+from bridle.agent.control.host_requests import HostRequests
 from bridle.agent.conversation.background_events import BackgroundEvents
 from bridle.agent.conversation.conversation import Conversation
 from bridle.agent.conversation.message_log import MessageLog
 from bridle.agent.conversation.message_loop import MessageLoop
 from bridle.agent.conversation.model_requests import ModelRequests
 from bridle.agent.conversation.model_setup import ConversationOptions, Limits, ModelSetup, PromptSource
+from bridle.agent.conversation.session_hooks import SessionHooks
 from bridle.agent.model.api import models
-from bridle.agent.model.api.credentials import CredentialSource, find
+from bridle.agent.model.api.credentials import CredentialSource, MissingCredentials, find
 from bridle.agent.model.api.stream_pieces import ModelClient
+from bridle.agent.permissions.approval import Approver
 from bridle.agent.permissions.decide import bypass_refusal
 from bridle.agent.permissions.rules.file_access import is_hidden
 from bridle.agent.permissions.rules.policy import Policy
 from bridle.agent.permissions.rules.syntax import parse_rules
 from bridle.agent.prompt.instructions import links_out
 from bridle.agent.sessions import open_session
-from bridle.agent.sessions.session import Session
+from bridle.agent.sessions.session import Session, new_uuid
 from bridle.agent.settings.load_settings import load_settings
 from bridle.agent.skills.catalogue import Skills, discover_skills
 from bridle.agent.stdio.debug_log import DebugLog, log_path
 from bridle.agent.stdio.event_writer import EventWriter
 from bridle.agent.stdio.inbox import Inbox
 from bridle.agent.stdio.output import SDK_LINE_LIMIT_BYTES, Output
+from bridle.agent.stdio.output_events import Status
 from bridle.agent.tools.shell.background import BackgroundTasks
 from bridle.agent.tools.shell.limits import limits_from_environment
 from bridle.agent.tools.shell.shell import Shell
 from bridle.agent.tools.structured_output import Schema, StructuredOutput
 from bridle.agent.version import PROTOCOL_VERSION
-from bridle.errors import UsageError
+from bridle.errors import Error, UsageError
 from bridle.ground.home import bridle_home
 
 
@@ -81,10 +86,18 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
     if options.has_commands:
         tools.append(run_tools.skill_tool(skills, setup, session.id, inline))
     structured = StructuredOutput(Schema.parse(options.json_schema)) if options.json_schema is not None else None
-    toolbox = run_tools.make_toolbox(inputs, setup, tools, structured, debug_log.note)
     log = MessageLog(session, writer := _writer(inputs))
+    inbox = Inbox()
+    host = _host(inputs, inbox, writer)
+    hooks, hook_warnings = session_hooks(inputs, setup, log, host, debug_log.note)
+    approver = _approver(inputs, setup, host, may_bypass=may_bypass)
+    if approver is not None:
+        tools += run_tools.host_tools(setup, lambda mode: log.emit(Status(permission_mode=mode)))
+    toolbox = run_tools.make_toolbox(inputs, setup, tools, structured, debug_log.note, approver, hooks)
     servers = _mcp_servers(inputs)
-    description = SessionDescription(inputs, setup, toolbox, skills, servers, credentials, may_bypass=may_bypass)
+    description = SessionDescription(
+        inputs, setup, toolbox, skills, servers, credentials, may_bypass=may_bypass, hooks=hooks
+    )
     conversation_options = _conversation_options(inputs)
     requests = ModelRequests(
         log=log,
@@ -94,8 +107,8 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
         toolbox=toolbox,
         compactor=Compactor(inputs.environment, dropped_tokens=session.history.dropped_tokens),
         connect=partial(_connect, credentials, inputs.environment),
+        hooks=hooks,
     )
-    inbox = Inbox()
     conversation = Conversation(
         options=conversation_options,
         setup=setup,
@@ -107,10 +120,24 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
         background=BackgroundEvents(background, log, inbox.changed),
         init_event=description.init_event,
         mentioned_files=run_tools.mentioned_files(inputs, setup),
+        hooks=hooks,
     )
     inbox.on_control = partial(description.handle_control, conversation, writer)
-    warnings = (*options.warnings, *inputs.settings.warnings, *links_out(inputs.cwd), *skills.links_out, *skills.faults)
-    return Run(conversation, MessageLoop(conversation, background, skills, inline), writer, shell, warnings)
+    warnings = (
+        *options.warnings,
+        *inputs.settings.warnings,
+        *hook_warnings,
+        *links_out(inputs.cwd),
+        *skills.links_out,
+        *skills.faults,
+    )
+    return Run(
+        conversation,
+        MessageLoop(conversation, background, skills, inline, _start(session, shell, hooks)),
+        writer,
+        shell,
+        warnings,
+    )
 
 
 def _inputs(options: Options, cwd: Path, outer: Mapping[str, str]) -> RunInputs:
@@ -171,8 +198,12 @@ def _shell(inputs: RunInputs, session: Session, policy: Policy) -> tuple[Shell, 
 
 
 def _credentials(inputs: RunInputs) -> CredentialSource | None:
+    """Return the credentials; those that cannot be used fail the first request, so that it is no crash."""
     home = bridle_home(inputs.environment)
-    return find(inputs.environment, home=home, helper=inputs.settings.api_key_helper, cwd=inputs.cwd)
+    try:
+        return find(inputs.environment, home=home, helper=inputs.settings.api_key_helper, cwd=inputs.cwd)
+    except Error as error:
+        return MissingCredentials(error)
 
 
 async def _connect(credentials: CredentialSource | None, environment: Mapping[str, str]) -> ModelClient:
@@ -193,6 +224,42 @@ def _skills(inputs: RunInputs, policy: Policy) -> Skills:
         sources=options.setting_sources,
         is_hidden=lambda path: is_hidden(path, policy),
     )
+
+
+def _start(session: Session, shell: Shell, hooks: SessionHooks | None) -> Callable[[], Awaitable[None]]:
+    """Return the function that runs the SessionStart hooks; variables that they export are those of later commands."""
+
+    async def start() -> None:
+        if hooks is None or not hooks.hooks.has("SessionStart"):
+            return
+        from bridle.agent.assemble.env_file import exported_by
+
+        source = "resume" if session.history.messages else "startup"
+        shell.export(await exported_by(lambda variables: hooks.start(source, variables), shell.environment))
+
+    return start
+
+
+def _host(inputs: RunInputs, inbox: Inbox, writer: EventWriter) -> HostRequests | None:
+    """Return the requests to the host; None without one: only a host sends messages on standard input."""
+    if not inputs.options.is_stream:
+        return None
+    host = HostRequests(writer.output.write, new_uuid)
+    inbox.on_response, inbox.on_end = host.receive, host.close
+    return host
+
+
+def _approver(inputs: RunInputs, setup: ModelSetup, host: HostRequests | None, *, may_bypass: bool) -> Approver | None:
+    """Return what asks the host about calls that need approval; None if no host answers."""
+    if inputs.options.prompt_tool != "stdio" or host is None:
+        return None
+    from bridle.agent.control.permission_prompts import PermissionPrompts
+    from bridle.agent.permissions.updates import apply_updates
+
+    def update(updates: object) -> None:
+        setup.policy = apply_updates(setup.policy, updates, may_bypass=may_bypass)
+
+    return PermissionPrompts(host, update)
 
 
 def _mcp_servers(inputs: RunInputs) -> list[dict[str, str]]:
@@ -226,8 +293,6 @@ def _debug_log(inputs: RunInputs, session: Session) -> DebugLog:
     )
     for flag in options.ignored_flags:
         log.note(f"{flag} is accepted and ignored")
-    for source, hooks in settings.hooks:
-        log.note(f"hooks of the {source} settings do not run in this version: {', '.join(hooks)}")
     for note in (*settings.notes, *settings.warnings):
         log.note(note)
     return log

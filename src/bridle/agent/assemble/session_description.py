@@ -9,6 +9,7 @@ from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.conversation.conversation import Conversation
 from bridle.agent.conversation.message_loop import COMMANDS
 from bridle.agent.conversation.model_setup import ModelSetup, RequestHead
+from bridle.agent.conversation.session_hooks import SessionHooks
 from bridle.agent.model.api.credentials import NO_SOURCE, CredentialSource
 from bridle.agent.skills.catalogue import Skills
 from bridle.agent.stdio.event_writer import EventWriter
@@ -29,9 +30,10 @@ class SessionDescription:
         credentials: CredentialSource | None,
         *,
         may_bypass: bool,
+        hooks: SessionHooks | None,
     ) -> None:
         self._inputs, self._setup, self._toolbox, self._skills = inputs, setup, toolbox, skills
-        self._servers, self._may_bypass = servers, may_bypass
+        self._servers, self._may_bypass, self._hooks = servers, may_bypass, hooks
         self._key_source = credentials.source if credentials is not None else NO_SOURCE
         self._prompt = Prompt(inputs, setup)
 
@@ -59,12 +61,15 @@ class SessionDescription:
         """Answer a control request of the host; imports late, since only hosts send them."""
         from bridle.agent.assemble.mcp_servers import failed_server
         from bridle.agent.conversation.control_requests import Account, ControlRequests, HostSession
+        from bridle.agent.hooks.definitions import host_hooks
         from bridle.wire.control.requests import Initialize
         from bridle.wire.events.events import ControlRequest
 
         def initialize(request: Initialize) -> None:
             self._prompt.initialize(request.system_prompt, request.append_system_prompt)
             self._servers.extend(failed_server(name) for name in request.sdk_mcp_servers)
+            if self._hooks is not None:
+                self._hooks.hooks.add(host_hooks(request.hooks))
 
         session = HostSession(
             commands=self._skills.commands,

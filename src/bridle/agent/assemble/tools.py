@@ -10,14 +10,16 @@ import msgspec
 from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.conversation.message_loop import COMMANDS
 from bridle.agent.conversation.model_setup import ModelSetup
+from bridle.agent.permissions.approval import Approver
 from bridle.agent.permissions.decide import decide
 from bridle.agent.permissions.offered_tools import DEFAULT_CHOICE, offered
 from bridle.agent.permissions.rules.file_access import is_hidden
-from bridle.agent.permissions.rules.policy import Allowed
+from bridle.agent.permissions.rules.policy import Allowed, with_mode
 from bridle.agent.permissions.rules.syntax import parse_rules
 from bridle.agent.sessions.open_session import project_folder
 from bridle.agent.skills.catalogue import Skills
 from bridle.agent.skills.skill_files import Skill
+from bridle.agent.tools.call_hooks import CallHooks
 from bridle.agent.tools.contract.tool import Tool
 from bridle.agent.tools.file_tools import FileToolSetup, file_tools
 from bridle.agent.tools.shell.background import BackgroundTasks
@@ -74,12 +76,27 @@ def skill_tool(skills: Skills, setup: ModelSetup, session_id: str, inline: Inlin
     return SkillTool(skills, session_id=session_id, inline=inline, on_launch=allow_tools, local_commands=COMMANDS)
 
 
+def host_tools(setup: ModelSetup, on_mode: Callable[[str], None]) -> list[Tool]:
+    """Make the tools that a host answers; `on_mode` reports a mode that one of them has set."""
+    from bridle.agent.tools.interaction.ask_user_question import AskUserQuestion
+    from bridle.agent.tools.interaction.plan_mode import EnterPlanMode, ExitPlanMode, ModeSwitch
+
+    def change(mode: str) -> None:
+        setup.policy = with_mode(setup.policy, mode)
+        on_mode(mode)
+
+    switch = ModeSwitch(lambda: setup.policy.mode, change)
+    return [AskUserQuestion(), EnterPlanMode(switch), ExitPlanMode(switch)]
+
+
 def make_toolbox(
     inputs: RunInputs,
     setup: ModelSetup,
     tools: list[Tool],
     structured: StructuredOutput | None,
     note: Callable[[str], None],
+    approver: Approver | None,
+    hooks: CallHooks | None,
 ) -> Toolbox:
     """Make the toolbox, with the tools that command line and permissions offer to the model."""
     options = inputs.options
@@ -91,8 +108,16 @@ def make_toolbox(
     names = [tool.name for tool in tools]
     return Toolbox(
         tools,
-        offered(names, tools=chosen, allowed=setup.policy.allow, denied=setup.policy.deny),
+        offered(
+            names,
+            tools=chosen,
+            allowed=setup.policy.allow,
+            denied=setup.policy.deny,
+            has_host=approver is not None,
+        ),
         note=note,
+        approver=approver,
+        hooks=hooks,
     )
 
 

@@ -65,6 +65,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag(("--input-format",), _V, choices=INPUT_FORMATS, shown="--input-format <format>"),
     Flag(("--include-partial-messages",)),
     Flag(("--replay-user-messages",)),
+    Flag(("--include-hook-events",)),
     Flag(("--model",), _V, shown="--model <model>"),
     Flag(("--fallback-model",), _V, shown="--fallback-model <model>"),
     Flag(("--effort",), _V, shown="--effort <level>"),
@@ -78,6 +79,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag(("--allowed-tools", "--allowedTools"), _L, repeats=True, shown="--allowedTools <tools...>"),
     Flag(("--disallowed-tools", "--disallowedTools"), _L, repeats=True, shown="--disallowedTools <tools...>"),
     Flag(("--permission-mode",), _V, choices=PERMISSION_MODES, shown="--permission-mode <mode>"),
+    Flag(("--permission-prompt-tool",), _V),
     Flag(("--dangerously-skip-permissions",)),
     Flag(("--allow-dangerously-skip-permissions",)),
     Flag(("--add-dir",), _L, repeats=True),
@@ -104,8 +106,6 @@ FLAGS: tuple[Flag, ...] = (
     Flag(("--mcp-config",), _L, repeats=True),
     Flag(("--strict-mcp-config",)),
     # The run does the same without these.
-    Flag(("--permission-prompt-tool",), _V, _IGNORED),  # no prompt tool is called: such a call is denied
-    Flag(("--include-hook-events",), handling=_IGNORED),
     Flag(("--agents",), _V, _IGNORED),
     Flag(("--ide",), handling=_IGNORED),
     Flag(("--chrome",), handling=_IGNORED),

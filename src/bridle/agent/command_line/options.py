@@ -21,6 +21,7 @@ class Options(msgspec.Struct, frozen=True):
     is_verbose: bool = False
     shows_frames: bool = False
     replays: bool = False
+    shows_hooks: bool = False
     model: str | None = None
     fallback_models: tuple[str, ...] = ()
     effort: str | None = None
@@ -33,6 +34,8 @@ class Options(msgspec.Struct, frozen=True):
     allowed_tools: tuple[str, ...] = ()
     disallowed_tools: tuple[str, ...] = ()
     permission_mode: str | None = None
+    prompt_tool: str | None = None
+    """What decides about calls that need approval: `stdio` for the host."""
     skips_permissions: bool = False
     may_skip_permissions: bool = False
     add_dirs: tuple[str, ...] = ()
@@ -69,6 +72,8 @@ def make_options(flags: ParsedFlags) -> Options:
         is_verbose=flags.on("verbose"),
         shows_frames=flags.on("include_partial_messages"),
         replays=flags.on("replay_user_messages"),
+        shows_hooks=flags.on("include_hook_events"),
+        prompt_tool=flags.text("permission_prompt_tool"),
         model=flags.text("model"),
         fallback_models=_names(flags.text("fallback_model")),
         effort=_effort(flags.text("effort")),

@@ -61,6 +61,8 @@ class InitializeResponse(msgspec.Struct, kw_only=True):
     models: list[ListedModel]
     account: Account
     pid: int
+    hook_on_failure_supported: bool | UnsetType = UNSET
+    hooks_applied: bool | UnsetType = UNSET
 
 
 class HostSession(msgspec.Struct, frozen=True):
@@ -116,6 +118,8 @@ class ControlRequests:
             account=self._session.account,
             pid=os.getpid(),
         )
+        if request.hooks:
+            answer.hook_on_failure_supported = answer.hooks_applied = True
         return control_messages.success(request_id, msgspec.to_builtins(answer))
 
     def _set_model(self, request_id: str, name: object) -> ControlResponse:

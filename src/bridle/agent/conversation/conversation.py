@@ -15,13 +15,15 @@ from bridle.agent.conversation.background_events import BackgroundEvents
 from bridle.agent.conversation.message_log import MessageLog
 from bridle.agent.conversation.model_requests import ModelRequests
 from bridle.agent.conversation.model_setup import ConversationOptions, ModelSetup
+from bridle.agent.conversation.session_hooks import SessionHooks
 from bridle.agent.conversation.turn import Turn
 from bridle.agent.conversation.turn_result import Ending, TurnCounts
+from bridle.agent.hooks.outcome import HookOutcome
 from bridle.agent.model.api.question import Block
 from bridle.agent.sessions.api_messages import blocks_of
 from bridle.agent.sessions.session import LineId, new_uuid
 from bridle.agent.stdio.inbox import Inbox, Prompt
-from bridle.agent.stdio.output_events import Init
+from bridle.agent.stdio.output_events import Informational, Init
 from bridle.agent.tools.structured_output import StructuredOutput
 from bridle.agent.tools.toolbox import Toolbox
 from bridle.errors import Error
@@ -57,11 +59,12 @@ class Conversation:
         background: BackgroundEvents,
         init_event: Callable[[], Init],
         mentioned_files: Callable[[str], list[str]],
+        hooks: SessionHooks | None = None,
     ) -> None:
         """`init_event` describes the session as it is now; `mentioned_files` reads the @paths in a prompt."""
         self.options, self.setup, self.log, self.inbox, self.background = options, setup, log, inbox, background
         self._requests, self._toolbox, self._structured = requests, toolbox, structured
-        self._init_event, self._mentioned_files = init_event, mentioned_files
+        self._init_event, self._mentioned_files, self.hooks = init_event, mentioned_files, hooks
         self.last: Ending | None = None
         self.signal: int | None = None
         self._task: asyncio.Task[Ending] | None = None
@@ -131,7 +134,13 @@ class Conversation:
 
     async def _run_turn(self, prompt: Prompt, counts: TurnCounts, skill: SkillCall | None) -> Ending:
         try:
-            line = self._add_prompt(prompt, skill)
+            contexts: list[str] = []
+            if self.hooks is not None:
+                outcome = await self.hooks.prompt(prompt.text)
+                if outcome.block is not None or outcome.stops is not None:
+                    return self._blocked(prompt, outcome)
+                contexts = [*self.hooks.take_contexts(), *outcome.contexts]
+            line = self._add_prompt(prompt, skill, contexts)
             if self.options.replays:
                 self.log.replay(prompt.content, line.uuid)
             turn = Turn(
@@ -145,6 +154,7 @@ class Conversation:
                 prompt_uuid=line.uuid,
                 before_result=self.background.report_pending,
                 before_request=self._add_midturn_messages,
+                hooks=self.hooks,
             )
             ending = await self._interruptible(turn)
             await self.log.save()
@@ -154,11 +164,19 @@ class Conversation:
             return _failed(f"{type(error).__name__}: {error}")
         return ending
 
-    def _add_prompt(self, prompt: Prompt, skill: SkillCall | None) -> LineId:
+    def _blocked(self, prompt: Prompt, outcome: HookOutcome) -> Ending:
+        """End a turn whose prompt a hook blocked; the model never sees it."""
+        reason = outcome.block if outcome.block is not None else outcome.stops
+        text = f"UserPromptSubmit operation blocked by hook:\n{reason}\n\nOriginal prompt: {prompt.text}"
+        self.log.emit(Informational(content=text))
+        return Ending(text="", is_local=True, terminal_reason="hook_stopped")
+
+    def _add_prompt(self, prompt: Prompt, skill: SkillCall | None, contexts: list[str]) -> LineId:
         if skill is not None:
             return self.log.skill_command(skill.shown, skill.body, typed=prompt.text, uuid=prompt.uuid)
         mode, files = self.setup.policy.mode, self._mentioned_files(prompt.text)
-        return self.log.prompt(prompt.content, files, permission_mode=mode, uuid=prompt.uuid)
+        attached = [*files, *(f"<system-reminder>\n{text}\n</system-reminder>" for text in contexts)]
+        return self.log.prompt(prompt.content, attached, permission_mode=mode, uuid=prompt.uuid)
 
     async def _interruptible(self, turn: Turn) -> Ending:
         """Run a turn as a task that `interrupt` can cancel."""

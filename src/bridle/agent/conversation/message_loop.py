@@ -28,10 +28,11 @@ class MessageLoop:
         background: BackgroundTasks,
         skills: Skills,
         inline: Callable[[str], Awaitable[str]],
+        start: Callable[[], Awaitable[None]],
     ) -> None:
-        """`inline` runs the commands in a skill's text."""
+        """`inline` runs the commands in a skill's text, `start` the hooks at the start of the session."""
         self._conversation, self._background, self._skills = conversation, background, skills
-        self._inline = inline
+        self._inline, self._start, self._has_started = inline, start, False
         self._inbox = conversation.inbox
 
     async def run(self, first: Prompt | None) -> None:
@@ -44,6 +45,8 @@ class MessageLoop:
             while (message := await self._next(listens=first is None)) is not None:
                 await self._turn(message[0], origin=message[1])
         finally:
+            if self._conversation.hooks is not None and self._has_started:
+                await self._conversation.hooks.end()
             await self._background.stop_all()
             follower.cancel()
             events.report_pending()
@@ -53,6 +56,9 @@ class MessageLoop:
         return self._conversation.signal is not None or self._inbox.invalid is not None
 
     async def _turn(self, prompt: Prompt, *, origin: dict[str, str] | None = None) -> None:
+        if not self._has_started:
+            self._has_started = True
+            await self._start()
         if origin is not None or not prompt.text.startswith("/"):
             await self._conversation.turn(prompt, origin=origin)
             return

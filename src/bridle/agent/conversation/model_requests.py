@@ -9,6 +9,7 @@ from bridle.agent.compaction.compact_history import Compactor, Trigger
 from bridle.agent.conversation.compact import LogCompaction, ask_for_text
 from bridle.agent.conversation.message_log import MessageLog
 from bridle.agent.conversation.model_setup import ConversationOptions, ModelSetup, PromptSource, RequestHead
+from bridle.agent.conversation.session_hooks import SessionHooks
 from bridle.agent.conversation.turn_result import Totals
 from bridle.agent.model.api.models import Model, resolve_model
 from bridle.agent.model.api.question import Message, Question, Usage
@@ -30,9 +31,10 @@ class ModelRequests:
         toolbox: Toolbox,
         compactor: Compactor,
         connect: Callable[[], Awaitable[ModelClient]],
+        hooks: SessionHooks | None = None,
     ) -> None:
         self._log, self._setup, self._options, self._prompt, self._toolbox = log, setup, options, prompt, toolbox
-        self._connect = connect
+        self._connect, self._hooks = connect, hooks
         self._compaction = LogCompaction(log, compactor, self._count_cost)
         self._client: ModelClient | None = None
         self._head = RequestHead([], [])
@@ -47,7 +49,7 @@ class ModelRequests:
         """Send the history and yield the pieces of the answer; compact first if the window is full."""
         client = await self._connected()
         if self._compaction.is_due(self._setup.model):
-            await self._compaction.compact(client, self._question(), "auto")
+            await self.compact("auto")
         stream = cast("AsyncGenerator[AnswerPiece, None]", client.answer(self._question(tool_choice)))
         try:
             async for piece in stream:
@@ -60,6 +62,8 @@ class ModelRequests:
     ) -> str | None:
         """Replace older messages by a summary; return None, or why it failed."""
         client = await self._connected()
+        if self._hooks is not None:
+            await self._hooks.before_compaction(trigger, instructions)
         return await self._compaction.compact(
             client, self._question(), trigger, instructions, before_boundary=before_boundary
         )

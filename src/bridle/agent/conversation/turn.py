@@ -9,9 +9,11 @@ from bridle.agent.conversation.message_log import MessageLog, rejected
 from bridle.agent.conversation.model_requests import ModelRequests
 from bridle.agent.conversation.model_setup import ConversationOptions, ModelSetup
 from bridle.agent.conversation.partial_answer import PartialAnswer
+from bridle.agent.conversation.session_hooks import SessionHooks
+from bridle.agent.conversation.stop_hooks import StopHooks
 from bridle.agent.conversation.turn_result import Ending, TurnCounts
 from bridle.agent.model.api.stream_pieces import AnswerFinished
-from bridle.agent.stdio.output_events import Denial, ModelRefusal
+from bridle.agent.stdio.output_events import Denial, ModelRefusal, Notification
 from bridle.agent.tools.structured_output import ATTEMPTS, NUDGE, NUDGES, TOOL, StructuredOutput
 from bridle.agent.tools.toolbox import FinishedCall, Toolbox
 from bridle.errors import ModelFailure
@@ -50,11 +52,13 @@ class Turn:
         prompt_uuid: str,
         before_result: Callable[[], None],
         before_request: Callable[[], None],
+        hooks: SessionHooks | None = None,
     ) -> None:
         """`before_result` runs before a tool result is printed, `before_request` before the next request."""
         self._log, self._requests, self._setup, self._limits = log, requests, setup, options.limits
         self._structured, self._counts, self._prompt_uuid = structured, counts, prompt_uuid
         self._before_result, self._before_request = before_result, before_request
+        self._stop_hooks = StopHooks(hooks)
         self._receiver = AnswerReceiver(log, requests, setup, toolbox, counts, shows_frames=options.shows_frames)
         self._has_compacted = False
         self._nudges = self._empties = self._continuations = 0
@@ -78,6 +82,8 @@ class Turn:
                 return self._api_error(failure, stop_reason="stop_sequence")
             ending = await self._after(answer)
             if ending is not None:
+                ending = await self._checked_by_hooks(ending)
+            if ending is not None:
                 return ending
 
     async def interrupted(self) -> Ending:
@@ -99,6 +105,27 @@ class Turn:
         if self._receiver.answer is not None:
             await self._receiver.answer.calls.cancel()
             self._add_results(self._receiver.answer)
+
+    async def _checked_by_hooks(self, ending: Ending) -> Ending | None:
+        """Return the ending after the Stop hooks; None if they send the model back to work."""
+        checked = await self._stop_hooks.check(ending)
+        if isinstance(checked, Ending):
+            return checked
+        self._note(checked.text, is_meta=True)
+        if checked.is_first:
+            self._log.emit(Notification(key="stop-hook-error", text="A Stop hook sent the model back to work"))
+        return self._max_turns_reached()
+
+    async def _stopped_by_hook(self) -> Ending:
+        """End the turn as a hook of a call demands: its other calls are cancelled."""
+        answer = self._receiver.answer
+        if answer is not None:
+            await answer.calls.cancel()
+            for call in answer.calls.unanswered:
+                self._report(rejected(call))
+            self._add_results(answer)
+            self._receiver.answer = None
+        return Ending(stop_reason=self._counts.stop_reason, terminal_reason="hook_stopped")
 
     async def _has_made_room(self, failure: ModelFailure) -> bool:
         """Compact a conversation that was too long; once, since a second time would not help."""
@@ -139,6 +166,10 @@ class Turn:
             self._before_result()
             self._report(done)
             await self._log.wait_for_reader()
+            if done.interrupts:
+                return await self.interrupted()
+            if done.stops is not None:
+                return await self._stopped_by_hook()
         self._add_results(answer)
         self._receiver.answer = None
         await self._log.save()
@@ -147,12 +178,18 @@ class Turn:
             return _structured_ending(structured.value)
         if structured is not None and structured.failures >= ATTEMPTS:
             return self._structured_error(f"Failed to provide valid structured output after {ATTEMPTS} attempts")
+        self._stop_hooks.note_calls()
+        ending = self._max_turns_reached()
+        if ending is None:
+            self._before_request()
+        return ending
+
+    def _max_turns_reached(self) -> Ending | None:
         limit = self._limits.max_turns
-        if limit is not None and self._counts.requests >= limit:
-            message = f"Reached maximum number of turns ({limit})"
-            return self._error("error_max_turns", message, terminal_reason="max_turns")
-        self._before_request()
-        return None
+        if limit is None or self._counts.requests < limit:
+            return None
+        message = f"Reached maximum number of turns ({limit})"
+        return self._error("error_max_turns", message, terminal_reason="max_turns")
 
     def _without_structured_output(self) -> Ending | None:
         if self._nudges < NUDGES:

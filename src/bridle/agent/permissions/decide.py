@@ -18,11 +18,9 @@ from bridle.agent.permissions.rules.syntax import Rule, canonical, names_tool
 _FREE_TOOLS: Final = frozenset(
     {
         "Agent",
-        "AskUserQuestion",
         "CronCreate",
         "CronDelete",
         "CronList",
-        "EnterPlanMode",
         "ReportFindings",
         "ScheduleWakeup",
         "SendMessage",
@@ -37,6 +35,10 @@ _FREE_TOOLS: Final = frozenset(
         "TodoWrite",
     }
 )
+
+
+# Tools whose approval is the user's own answer: no rule and no mode replaces it.
+_USER_TOOLS: Final = frozenset({"AskUserQuestion", "EnterPlanMode", "ExitPlanMode"})
 
 
 def decide(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
@@ -83,6 +85,8 @@ def _decide_other(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Ve
         return Denied(denial_messages.denied_agent(specifier, str(denied), denied.source), is_listed=False)
     if denied is not None:
         return Denied(denial_messages.denied_call(tool, specifier))
+    if tool in _USER_TOOLS:
+        return NeedsApproval(denial_messages.ask_tool(tool), "Only the user can answer it.")
     if not _other_rule(policy.ask, tool, specifier):
         if policy.mode == "bypassPermissions":
             return Allowed("mode bypassPermissions")

@@ -11,6 +11,7 @@ import msgspec
 
 from bridle.agent.model.api.question import Content
 from bridle.agent.sessions.api_messages import text_of
+from bridle.wire.events.events import ControlResponse
 
 
 class Prompt(msgspec.Struct, frozen=True):
@@ -37,6 +38,10 @@ class Inbox(msgspec.Struct):
     messages: deque[Prompt] = msgspec.field(default_factory=deque)
     on_control: Callable[[str, dict[str, Any]], None] | None = None
     """Handles a control request, by its id and content, at once in the event loop."""
+    on_response: Callable[[ControlResponse], None] = lambda _response: None
+    """Receives the host's response to a request of this program."""
+    on_end: Callable[[], None] = lambda: None
+    """Called when the input has ended."""
     invalid: Unreadable | None = None
     """The first invalid line."""
     at_end: bool = False
@@ -60,4 +65,5 @@ class Inbox(msgspec.Struct):
     def end(self) -> None:
         """Mark the end of the input."""
         self.at_end = True
+        self.on_end()
         self.changed.set()

@@ -128,5 +128,7 @@ def _deliver(inbox: Inbox, loop: asyncio.AbstractEventLoop, lines: list[bytes | 
                 loop.call_soon_threadsafe(inbox.add_control, item.request_id, item.request)
             case Unreadable():
                 loop.call_soon_threadsafe(inbox.add_invalid, item)
-            case ControlResponse() | None:
-                pass  # this version sends no control requests to hosts
+            case ControlResponse():
+                loop.call_soon_threadsafe(inbox.on_response, item)
+            case None:
+                pass

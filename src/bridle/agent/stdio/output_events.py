@@ -113,6 +113,55 @@ class ModelRefusal(_System, kw_only=True):
     uuid: str = ""
 
 
+class HookStarted(_System, kw_only=True):
+    """A hook starts."""
+
+    subtype: str = "hook_started"
+    hook_id: str
+    hook_name: str
+    hook_event: str
+    uuid: str = ""
+    session_id: str = ""
+
+
+class HookResponse(_System, kw_only=True):
+    """A hook has ended."""
+
+    subtype: str = "hook_response"
+    hook_id: str
+    hook_name: str
+    hook_event: str
+    output: str
+    stdout: str
+    stderr: str
+    exit_code: int
+    outcome: str
+    uuid: str = ""
+    session_id: str = ""
+
+
+class Informational(_System, kw_only=True):
+    """A hook blocked the prompt."""
+
+    subtype: str = "informational"
+    content: str
+    level: str = "warning"
+    prevent_continuation: bool = True
+    uuid: str = ""
+    session_id: str = ""
+
+
+class Notification(_System, kw_only=True):
+    """A message for the user."""
+
+    subtype: str = "notification"
+    key: str
+    text: str
+    priority: str = "immediate"
+    uuid: str = ""
+    session_id: str = ""
+
+
 class TaskStarted(_System, kw_only=True):
     """A command was started in the background."""
 
@@ -319,6 +368,10 @@ Event: TypeAlias = (
     | ThinkingTokens
     | ModelFallback
     | ModelRefusal
+    | HookStarted
+    | HookResponse
+    | Informational
+    | Notification
     | TaskStarted
     | TaskUpdated
     | TaskNotification

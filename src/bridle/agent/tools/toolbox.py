@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from bridle.agent.model.api.stream_pieces import UNPARSED
+from bridle.agent.permissions.approval import Approver, CallToApprove, Rejected
 from bridle.agent.permissions.decide import decide, only_reads
-from bridle.agent.permissions.rules.policy import Denied, NeedsApproval, Policy
+from bridle.agent.permissions.rules.policy import Allowed, Denied, NeedsApproval, Policy, Verdict
 from bridle.agent.permissions.rules.syntax import canonical
 from bridle.agent.tools.arguments import validate_arguments
+from bridle.agent.tools.call_hooks import BeforeCall, CallHooks
 from bridle.agent.tools.contract.tool import ContentBlock, Tool, ToolResult, failed_result, run_tool
 from bridle.agent.tools.shell_tools import normalize_arguments
 from bridle.agent.tools.structured_output import StructuredOutput
@@ -44,14 +48,26 @@ class FinishedCall(msgspec.Struct, frozen=True):
     call: ToolCall
     answer: ToolResult
     is_denied: bool = False
+    interrupts: bool = False
+    """Whether the host ended the whole turn when it rejected the call."""
+    stops: str | None = None
+    """The reason of a hook that ends the turn."""
 
 
 class Toolbox:
     """All tools of this program, and the subset that the model is offered."""
 
-    def __init__(self, tools: Sequence[Tool], offered: Sequence[str], *, note: Callable[[str], None]) -> None:
-        """Use `note` to log each permission decision to the debug log."""
-        self._note = note
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        offered: Sequence[str],
+        *,
+        note: Callable[[str], None],
+        approver: Approver | None = None,
+        hooks: CallHooks | None = None,
+    ) -> None:
+        """Use `note` to log each permission decision to the debug log, and `approver` to ask the host."""
+        self._note, self._approver, self._hooks = note, approver, hooks
         self._known = {tool.name: tool for tool in tools}
         self._offered = {name: self._known[name] for name in offered}
 
@@ -88,26 +104,85 @@ class Toolbox:
         """Run a call if it is permitted; every call gets a result."""
         if call.refusal is not None:
             return FinishedCall(call, call.refusal)
-        verdict = decide(call.name, call.arguments, policy())
+        before = BeforeCall()
+        if self._hooks is not None:
+            before = await self._hooks.before(call.call_id, call.name, call.arguments)
+        done = await self._run_permitted(call, before, policy)
+        if before.texts:
+            done = _with_texts(done, before.texts)
+        return replace(done, stops=before.stops) if before.stops is not None else done
+
+    async def _run_permitted(self, call: ToolCall, before: BeforeCall, policy: Callable[[], Policy]) -> FinishedCall:
+        if before.permission == "deny":
+            return FinishedCall(call, failed_result(before.reason), is_denied=True)
+        runs = self._with_arguments(call, before.arguments)
+        if runs.refusal is not None:
+            return FinishedCall(call, runs.refusal)
+        verdict = _after_hooks(decide(runs.name, runs.arguments, policy()), before)
         self._note(f"{call.name} {call.call_id}: {verdict}")
+        if isinstance(verdict, NeedsApproval) and verdict.kind != "mode" and self._approver is not None:
+            decision = await self._approver.approve(CallToApprove(call.call_id, call.name, runs.arguments, verdict))
+            self._note(f"{call.name} {call.call_id}: {decision}")
+            if isinstance(decision, Rejected):
+                rejected = failed_result(decision.text)
+                return FinishedCall(call, rejected, is_denied=True, interrupts=decision.ends_turn)
+            runs = self._with_arguments(runs, decision.arguments)
+            if runs.refusal is not None:
+                return FinishedCall(call, runs.refusal)
+            verdict = _approved(decide(runs.name, runs.arguments, policy()), "the host approved")
         if isinstance(verdict, Denied):
             return FinishedCall(call, _denied(verdict.text), is_denied=verdict.is_listed)
         if isinstance(verdict, NeedsApproval):  # no user is there to decide
             return FinishedCall(call, failed_result(verdict.text), is_denied=True)
+        return await self._execute(call, runs, verdict)
+
+    def _with_arguments(self, call: ToolCall, arguments: dict[str, Any] | None) -> ToolCall:
+        """Return a call with the arguments of a hook or the host; those that are invalid become its refusal."""
+        if arguments is None or arguments == call.arguments:
+            return call
         tool = self._offered[canonical(call.name)]
+        checked = validate_arguments(tool.name, tool.schema, normalize_arguments(call.name, arguments))
+        if isinstance(checked, ToolResult):
+            return replace(call, refusal=checked)
+        return replace(call, arguments=checked)
+
+    async def _execute(self, call: ToolCall, runs: ToolCall, verdict: Allowed) -> FinishedCall:
+        tool, started = self._offered[canonical(call.name)], time.monotonic()
         try:
-            answer = await run_tool(tool, call.arguments, call_id=call.call_id, resolved=verdict.path)
-            return FinishedCall(call, answer)
+            answer = await run_tool(tool, runs.arguments, call_id=call.call_id, resolved=verdict.path)
         except Exception as error:  # noqa: BLE001  # a bug in a tool must not end the conversation
-            return FinishedCall(
-                call, failed_result(f"{call.name} failed with an internal error: {type(error).__name__}: {error}")
-            )
+            answer = failed_result(f"{call.name} failed with an internal error: {type(error).__name__}: {error}")
+        done = FinishedCall(call, answer)
+        if self._hooks is None:
+            return done
+        milliseconds = round((time.monotonic() - started) * 1000)
+        after = await self._hooks.after(call.call_id, call.name, runs.arguments, answer, milliseconds=milliseconds)
+        return replace(_with_texts(done, after.texts), stops=after.stops)
 
     def _no_such_tool(self, name: str) -> ToolResult:
         message = f"Error: No such tool available: {name}"
         if canonical(name) in self._known:
             message += f". {name} exists but is not enabled in this context. Use one of the available tools instead."
         return ToolResult(f"<tool_use_error>{message}</tool_use_error>", detail=message, is_error=True)
+
+
+def _after_hooks(verdict: Verdict, before: BeforeCall) -> Verdict:
+    """Return the verdict after what the hooks decided; a deny rule and plan mode hold against them."""
+    if before.permission == "allow":
+        return _approved(verdict, "a hook allowed it")
+    if before.permission == "ask" and isinstance(verdict, Allowed):
+        return NeedsApproval(before.reason, "A hook requires approval.", path=verdict.path)
+    return verdict
+
+
+def _approved(verdict: Verdict, reason: str) -> Verdict:
+    if isinstance(verdict, NeedsApproval) and verdict.kind != "mode":
+        return Allowed(reason, verdict.path)
+    return verdict
+
+
+def _with_texts(done: FinishedCall, texts: tuple[str, ...]) -> FinishedCall:
+    return replace(done, answer=replace(done.answer, follow_up=(*done.answer.follow_up, *texts)))
 
 
 def _denied(text: str) -> ToolResult:

@@ -308,4 +308,4 @@ def test_without_the_official_client_the_remedy_is_to_install_it() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 1
     assert "AgentNotReady: CLAUDE_CODE_USE_BEDROCK is set, but the client for it is not installed" in done.stderr
-    assert "pip install 'bridle[cloud]'" in done.stderr
+    assert "pip install 'bridle-cli[cloud]'" in done.stderr

@@ -15,7 +15,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from bridle.agent.model.api.error_texts import not_logged_in
-from bridle.errors import ModelFailure, UsageError
+from bridle.errors import Error, ModelFailure, UsageError
 from bridle.ground import program_path
 
 OAUTH_BETA = "oauth-2025-04-20"
@@ -90,8 +90,15 @@ class MissingCredentials:
     source = NO_SOURCE
     has_key = False
 
+    def __init__(self, fault: Error | None = None) -> None:
+        """`fault` is why a credential that is there cannot be used."""
+        self._fault = fault
+
     async def current(self) -> Credential:
         """Raise ModelFailure: not logged in."""
+        if self._fault is not None:
+            text = ". ".join(filter(None, (self._fault.message, self._fault.remedy)))
+            raise ModelFailure(text, error="authentication_failed") from self._fault
         raise not_logged_in()
 
     async def refuse(self) -> None:

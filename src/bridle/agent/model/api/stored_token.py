@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from bridle.errors import UsageError
+from bridle.errors import DiskError, UsageError
 from bridle.ground import disk
 
 Kind = Literal["key", "oauth", "bearer"]
@@ -33,8 +34,13 @@ class ClaudeLogin(msgspec.Struct, frozen=True):
 
 
 def load(folder: Path) -> StoredToken | ClaudeLogin | None:
-    """Return what is stored, or None if there is no file."""
-    document = disk.read_json(folder / _FILE)
+    """Return what is stored, or None if there is no file, or a sandbox hides the folder, as it does without a file."""
+    try:
+        document = disk.read_json(folder / _FILE)
+    except DiskError as error:
+        if isinstance(error.__cause__, PermissionError) and not os.access(folder, os.X_OK):
+            return None
+        raise
     if document is None:
         return None
     try:

@@ -33,7 +33,7 @@ def cloud_endpoint(cloud: str, environment: Mapping[str, str]) -> Endpoint:
         import anthropic
     except ImportError as error:
         message = f"{CLOUDS[cloud]} is set, but the client for it is not installed"
-        raise AgentNotReady(message, remedy="Run: pip install 'bridle[cloud]'") from error
+        raise AgentNotReady(message, remedy="Run: pip install 'bridle-cli[cloud]'") from error
     seconds = timeouts_from_environment(environment)
     timeout = anthropic.Timeout(seconds.headers_seconds, connect=seconds.connect_seconds, read=seconds.idle_seconds)
     # We retry ourselves, so that each retry is reported.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from bridle.agent.permissions.rules import denial_messages
 from bridle.agent.permissions.rules.policy import Allowed, Denied, NeedsApproval, Policy, Verdict
 from bridle.agent.permissions.rules.rule_paths import (
@@ -50,8 +52,9 @@ def judge_file(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdi
         reason = (
             denial_messages.ask_tool(tool) if ask_rule.specifier is None else _reason(path, resolved, writes=writes)
         )
-        return NeedsApproval(reason, f"The rule {ask_rule} requires approval.", kind="rule")
-    return _judge_write(tool, path, resolved, policy) if writes else _judge_read(tool, path, resolved, policy)
+        return NeedsApproval(reason, f"The rule {ask_rule} requires approval.", kind="rule", path=resolved)
+    verdict = _judge_write(tool, path, resolved, policy) if writes else _judge_read(tool, path, resolved, policy)
+    return replace(verdict, path=resolved) if isinstance(verdict, NeedsApproval) else verdict
 
 
 def file_rule(rules: tuple[Rule, ...], resolved: str, policy: Policy, *, tool: str) -> Rule | None:

@@ -62,6 +62,8 @@ class NeedsApproval(msgspec.Struct, frozen=True):
     """Permission updates that would allow it, as in the control protocol."""
     kind: str = "other"
     """The kind of reason: `rule`, `mode`, `workingDir`, `safetyCheck`, `subcommandResults` or `other`."""
+    path: str | None = None
+    """The resolved path that a file tool may use once the host has approved, and no other."""
 
     @property
     def text(self) -> str:

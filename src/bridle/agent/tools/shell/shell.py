@@ -35,6 +35,15 @@ class Shell:
         self._count = 0
         self._left: list[Leftover] = []
 
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The variables of commands."""
+        return self._environment
+
+    def export(self, variables: Mapping[str, str]) -> None:
+        """Add variables for the commands that follow."""
+        self._environment.update(variables)
+
     def start(self, command: str, spool: OutputSpool) -> RunningCommand:
         """Start a command; raise ProcessError if it cannot start."""
         # Imported late: a session without commands does not need it.

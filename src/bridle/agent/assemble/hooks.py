@@ -1,0 +1,128 @@
+"""The hooks of a run: from settings and plugins, with the place where they run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bridle.agent.assemble.run_inputs import RunInputs
+from bridle.agent.control.host_requests import HostRequests
+from bridle.agent.conversation.message_log import MessageLog
+from bridle.agent.conversation.model_setup import ModelSetup
+from bridle.agent.conversation.session_hooks import SessionHooks
+from bridle.agent.hooks.definitions import HookTable, merge_hooks, settings_hooks
+from bridle.agent.hooks.outcome import HookOutput
+from bridle.agent.hooks.run_hooks import HookPlace, Hooks
+from bridle.agent.sessions.session import new_uuid
+from bridle.agent.settings.settings_file import JsonObject, read_object
+from bridle.agent.stdio.output_events import HookResponse, HookStarted
+
+# The events of these hooks are printed always, those of others with --include-hook-events.
+_SHOWN = "SessionStart"
+
+
+def session_hooks(
+    inputs: RunInputs, setup: ModelSetup, log: MessageLog, host: HostRequests | None, note: Callable[[str], None]
+) -> tuple[SessionHooks | None, tuple[str, ...]]:
+    """Return the hooks of the session, and warnings; None if there are none and no host can register any."""
+    table, warnings = _configured(inputs)
+    if not table and host is None:
+        return None, warnings
+    events = _HookEvents(log, shows_all=inputs.options.shows_hooks)
+    place = HookPlace(
+        project=inputs.cwd,
+        environment=_environment(inputs, log.session.id),
+        session=lambda: _session_fields(log, setup),
+        on_start=events.started,
+        on_end=events.ended,
+        note=note,
+    )
+    fields = {"effort": {"level": inputs.options.effort}} if inputs.options.effort is not None else {}
+    return (
+        SessionHooks(
+            Hooks(table, place, host),
+            inputs.environment,
+            lambda: {"permission_mode": setup.policy.mode, **fields},
+        ),
+        warnings,
+    )
+
+
+def _configured(inputs: RunInputs) -> tuple[HookTable, tuple[str, ...]]:
+    if inputs.options.is_bare or inputs.options.is_safe or inputs.settings.other.get("disableAllHooks") is True:
+        return {}, ()
+    found = [settings_hooks(value, f"the {source} settings") for source, value in inputs.settings.hooks]
+    found += [_of_plugin(inputs.cwd / folder, inputs) for folder in inputs.options.plugin_dirs]
+    return merge_hooks(*(table for table, _ in found)), tuple(line for _, lines in found for line in lines)
+
+
+def _of_plugin(folder: Path, inputs: RunInputs) -> tuple[HookTable, tuple[str, ...]]:
+    path = folder / "hooks" / "hooks.json"
+    try:
+        document = read_object(path)
+    except ValueError as error:
+        return {}, (f"Ignoring {path}: {error}",)
+    hooks: JsonObject | Any = (document or {}).get("hooks", {})
+    if not isinstance(hooks, dict):
+        return {}, (f"Ignoring {path}: hooks must be an object",)
+    data = inputs.config_folder / "plugins" / "data" / folder.name
+    variables = {"CLAUDE_PLUGIN_ROOT": str(folder), "CLAUDE_PLUGIN_DATA": str(data)}
+    return settings_hooks(hooks, str(path), variables)
+
+
+def _environment(inputs: RunInputs, session_id: str) -> dict[str, str]:
+    variables = {
+        "CLAUDE_CODE_ENTRYPOINT": "sdk-cli",
+        **inputs.environment,
+        "AI_AGENT": "bridle-agent",
+        "CLAUDECODE": "1",
+        "CLAUDE_CODE_CHILD_SESSION": "1",
+        "CLAUDE_CODE_SESSION_ID": session_id,
+        "CLAUDE_PROJECT_DIR": str(inputs.cwd),
+    }
+    return variables if inputs.options.effort is None else variables | {"CLAUDE_EFFORT": inputs.options.effort}
+
+
+def _session_fields(log: MessageLog, setup: ModelSetup) -> dict[str, Any]:
+    path = log.session.path
+    return {
+        "session_id": log.session.id,
+        "transcript_path": str(path) if path is not None else "",
+        "cwd": setup.shell_folder() or os.getcwd(),
+    }
+
+
+class _HookEvents:
+    """Prints the events of hooks that are shown."""
+
+    def __init__(self, log: MessageLog, *, shows_all: bool) -> None:
+        self._log, self._shows_all = log, shows_all
+
+    def started(self, event: str, subject: str) -> str:
+        hook_id = new_uuid()
+        if self._shows_all or event == _SHOWN:
+            self._log.emit(HookStarted(hook_id=hook_id, hook_name=_name(event, subject), hook_event=event))
+        return hook_id
+
+    def ended(self, hook_id: str, event: str, subject: str, output: HookOutput) -> None:
+        if not self._shows_all and event != _SHOWN:
+            return
+        code = output.exit_code if output.exit_code is not None else -1
+        self._log.emit(
+            HookResponse(
+                hook_id=hook_id,
+                hook_name=_name(event, subject),
+                hook_event=event,
+                output=output.stdout or output.stderr,
+                stdout=output.stdout,
+                stderr=output.stderr,
+                exit_code=code,
+                outcome="success" if code == 0 else "error",
+            )
+        )
+
+
+def _name(event: str, subject: str) -> str:
+    return f"{event}:{subject}" if subject else event

@@ -1,0 +1,127 @@
+"""Hook definitions of settings files, plugins and hosts, by event."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+# A hook without a timeout of its own, in seconds, as Claude Code documents it.
+DEFAULT_TIMEOUT_SECONDS = 60.0
+# A pattern of names alone, joined by `|`; every other pattern is a regular expression.
+_NAMES = re.compile(r"[\w-]+(\|[\w-]+)*")
+
+
+class CommandHook(msgspec.Struct, frozen=True):
+    """A shell command that reads the event on standard input."""
+
+    command: str
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
+    variables: tuple[tuple[str, str], ...] = ()
+    """Further variables: those of its plugin."""
+
+
+class CallbackHook(msgspec.Struct, frozen=True):
+    """A function of the host."""
+
+    callback_id: str
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
+    must_answer: bool = False
+    """Whether a failure blocks, as `onFailure: block` demands."""
+
+
+Hook = CommandHook | CallbackHook
+
+
+class HookMatcher(msgspec.Struct, frozen=True):
+    """Hooks for the subjects that a pattern matches."""
+
+    pattern: str
+    hooks: tuple[Hook, ...]
+
+    def matches(self, subject: str) -> bool:
+        """Return whether the hooks apply to a tool, or to another subject of their event."""
+        if self.pattern in ("", "*"):
+            return True
+        if _NAMES.fullmatch(self.pattern):
+            return subject in self.pattern.split("|")
+        compiled = _compiled(self.pattern)
+        return compiled is not None and compiled.search(subject) is not None
+
+
+HookTable = dict[str, tuple[HookMatcher, ...]]
+"""The matchers of each event."""
+
+
+def settings_hooks(
+    value: Mapping[str, Any], source: str, variables: Mapping[str, str] | None = None
+) -> tuple[HookTable, tuple[str, ...]]:
+    """Return the hooks of a settings file or a plugin, and a warning for each entry that cannot be used."""
+    table: HookTable = {}
+    warnings: list[str] = []
+    pairs = tuple((variables or {}).items())
+    for event, groups in value.items():
+        if not isinstance(groups, list):
+            warnings.append(f"Ignoring hooks.{event} of {source}: it must be a list.")
+            continue
+        for group in groups:
+            matcher = _command_matcher(group, pairs)
+            if matcher is None:
+                warnings.append(f"Ignoring an entry of hooks.{event} of {source}: it has no hook of type command.")
+            else:
+                table[event] = (*table.get(event, ()), matcher)
+    return table, tuple(warnings)
+
+
+def host_hooks(value: object) -> HookTable:
+    """Return the hooks that a host registers in `initialize`; entries of another form are skipped."""
+    table: HookTable = {}
+    for event, groups in value.items() if isinstance(value, dict) else ():
+        for group in groups if isinstance(groups, list) else ():
+            match group:
+                case {"hookCallbackIds": list(ids)}:
+                    timeout, blocks = _seconds(group.get("timeout")), group.get("onFailure") == "block"
+                    hooks = tuple(CallbackHook(each, timeout, blocks) for each in ids if isinstance(each, str))
+                    table[event] = (*table.get(event, ()), HookMatcher(_pattern(group), hooks))
+    return table
+
+
+def merge_hooks(*tables: HookTable) -> HookTable:
+    """Return the hooks of all tables, in their order."""
+    merged: HookTable = {}
+    for table in tables:
+        for event, matchers in table.items():
+            merged[event] = (*merged.get(event, ()), *matchers)
+    return merged
+
+
+def _command_matcher(group: object, variables: tuple[tuple[str, str], ...]) -> HookMatcher | None:
+    entries = group.get("hooks") if isinstance(group, dict) else None
+    hooks: list[Hook] = []
+    for entry in entries if isinstance(entries, list) else ():
+        match entry:
+            case {"type": "command", "command": str(command)} if command.strip() and "\0" not in command:
+                hooks.append(CommandHook(command, _seconds(entry.get("timeout")), variables))
+    return HookMatcher(_pattern(group), tuple(hooks)) if hooks and isinstance(group, dict) else None
+
+
+def _pattern(group: Mapping[str, Any]) -> str:
+    pattern = group.get("matcher")
+    return pattern if isinstance(pattern, str) else ""
+
+
+def _seconds(value: object) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 < value < float("inf") else DEFAULT_TIMEOUT_SECONDS  # type: ignore[operator,arg-type]  # a number
+
+
+@lru_cache(maxsize=64)
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    """Compile a pattern; None for an invalid one, which matches nothing."""
+    try:
+        return re.compile(pattern)
+    except re.error:
+        return None

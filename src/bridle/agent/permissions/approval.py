@@ -1,0 +1,43 @@
+"""What a host decides about a call that needs approval."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import msgspec
+
+from bridle.agent.permissions.rules.policy import NeedsApproval
+
+
+class Approved(msgspec.Struct, frozen=True):
+    """The call may run."""
+
+    arguments: dict[str, Any] | None = None
+    """What runs instead of the arguments of the model; None to keep those."""
+
+
+class Rejected(msgspec.Struct, frozen=True):
+    """The call must not run."""
+
+    text: str
+    """The message for the model."""
+    ends_turn: bool = False
+    """Whether the whole turn is interrupted."""
+
+
+class CallToApprove(msgspec.Struct, frozen=True):
+    """A call that waits for the host."""
+
+    call_id: str
+    tool: str
+    arguments: dict[str, Any]
+    verdict: NeedsApproval
+    agent_id: str | None = None
+    """The sub-agent that made the call; None for the main agent."""
+
+
+class Approver(Protocol):
+    """Asks the host about a call."""
+
+    async def approve(self, call: CallToApprove) -> Approved | Rejected:
+        """Return the decision of the host; a host that cannot answer rejects."""

@@ -1,0 +1,75 @@
+"""What hooks decide together: exit codes, answers, and which of two decisions wins."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from bridle.agent.hooks.outcome import HookOutcome, HookOutput, outcome_of
+
+
+def printed(answer: Any, event: str = "PreToolUse") -> HookOutcome:
+    return outcome_of(event, "Bash", [HookOutput("cmd", 0, json.dumps(answer))])
+
+
+def decided(permission: str, reason: str = "r", **more: Any) -> HookOutput:
+    fields = {"permissionDecision": permission, "permissionDecisionReason": reason, **more}
+    return HookOutput("cb", answer={"hookSpecificOutput": fields})
+
+
+def test_exit_code_2_denies_a_call_and_blocks_other_events() -> None:
+    denied = outcome_of("PreToolUse", "Bash", [HookOutput("x.sh", 2, "", "no\n")])
+    assert (denied.permission, denied.reason) == ("deny", "PreToolUse:Bash hook error: [x.sh]: no")
+    assert outcome_of("Stop", "", [HookOutput("x.sh", 2, "", "more")]).block == "[x.sh]: more"
+
+
+@pytest.mark.parametrize("code", [None, 1, 3, 127, -9])
+def test_any_other_failure_decides_nothing(code: int | None) -> None:
+    output = HookOutput("x.sh", code, json.dumps({"decision": "block", "reason": "no"}), "err")
+    assert outcome_of("Stop", "", [output]) == HookOutcome()
+
+
+@pytest.mark.parametrize(
+    ("event", "answer", "field", "value"),
+    [
+        ("Stop", {"decision": "block", "reason": "go on"}, "block", "go on"),
+        ("Stop", {"decision": "block"}, "block", "Blocked by hook"),
+        ("PreToolUse", {"decision": "block", "reason": "no"}, "permission", "deny"),
+        ("PreToolUse", {"decision": "approve"}, "permission", "allow"),
+        ("PreToolUse", {"hookSpecificOutput": {"permissionDecision": "ask"}}, "permission", "ask"),
+        ("PreToolUse", {"hookSpecificOutput": {"permissionDecision": "perhaps"}}, "permission", None),
+        ("PreToolUse", {"hookSpecificOutput": {"updatedInput": {"a": 1}}}, "updated_input", {"a": 1}),
+        ("PreToolUse", {"hookSpecificOutput": {"updatedInput": "rm"}}, "updated_input", None),
+        ("Stop", {"continue": False, "stopReason": "enough"}, "stops", "enough"),
+        ("Stop", {"continue": False}, "stops", ""),
+        ("Stop", {"continue": 0}, "stops", None),
+        ("Stop", {"hookSpecificOutput": 7}, "block", None),
+    ],
+)
+def test_the_fields_of_an_answer(event: str, answer: Any, field: str, value: object) -> None:
+    assert getattr(printed(answer, event), field) == value
+
+
+def test_the_strictest_permission_wins_whatever_the_order() -> None:
+    outputs = [decided("allow"), decided("deny", "why"), decided("ask")]
+    for order in (outputs, outputs[::-1]):
+        outcome = outcome_of("PreToolUse", "Bash", order)
+        assert (outcome.permission, outcome.reason) == ("deny", "why")
+
+
+def test_contexts_add_up_and_plain_text_counts_only_at_the_start_and_for_prompts() -> None:
+    outputs = [HookOutput("a", 0, "hello\n"), HookOutput("b", 0, "not { json")]
+    assert outcome_of("SessionStart", "startup", outputs).contexts == (
+        "SessionStart:startup hook success: hello",
+        "SessionStart:startup hook success: not { json",
+    )
+    assert outcome_of("PostToolUse", "Bash", outputs) == HookOutcome()
+    context = {"hookSpecificOutput": {"additionalContext": "more"}}
+    assert printed(context, "PostToolUse").contexts == ("PostToolUse hook additional context: more",)
+
+
+@pytest.mark.parametrize("stdout", ["{", "[1]", "{}", '{"decision": ["block"]}', "{" * 100_000])
+def test_output_that_is_no_answer_decides_nothing(stdout: str) -> None:
+    assert outcome_of("Stop", "", [HookOutput("a", 0, stdout)]).block is None
