@@ -9,25 +9,45 @@ import msgspec
 from bridle.wire.events.loose_json import JsonObject
 from bridle.wire.events.surrogates import replace_surrogates
 from bridle.wire.mask import Mask
+from bridle.wire.record.gauge import Gauge
 from bridle.wire.transcript.items import AnyItem, Call, FileChange, TextItem
 from bridle.wire.transcript.transcript import Transcript
 
 
-def conversation_document(transcript: Transcript, mask: Mask) -> JsonObject:
-    """Return the items in order, those of a sub-agent nested in its call."""
-    items = [_item(transcript, item, mask) for item in transcript.items()]
-    return {"items": items, "threads": _masked([name for name in transcript.threads if name is not None], mask)}
+def conversation_document(transcript: Transcript, mask: Mask, gauge: Gauge | None = None) -> JsonObject:
+    """Return the items in order, those of a sub-agent nested in its call, and the figures beside them."""
+    items = [item_document(transcript, item, mask) for item in transcript.items()]
+    figures = {} if gauge is None else figures_document(gauge, mask)
+    return {"items": items, "threads": thread_names(transcript, mask), **figures}
 
 
-def _item(transcript: Transcript, item: AnyItem, mask: Mask) -> JsonObject:
+def thread_names(transcript: Transcript, mask: Mask) -> list[str]:
+    """Return the ids of the sub-agents' threads."""
+    names: list[str] = _masked([name for name in transcript.threads if name is not None], mask)
+    return names
+
+
+def figures_document(gauge: Gauge, mask: Mask) -> JsonObject:
+    """Return the figures beside a conversation."""
+    return {"gauge": _masked(msgspec.to_builtins(gauge), mask)}
+
+
+def item_document(transcript: Transcript, item: AnyItem, mask: Mask) -> JsonObject:
+    """Return one item, those of a sub-agent nested in its call."""
+    fields = item_fields(item, mask)
+    if isinstance(item, Call):
+        fields["items"] = [item_document(transcript, inner, mask) for inner in transcript.items(item.call_id)]
+    return fields
+
+
+def item_fields(item: AnyItem, mask: Mask) -> JsonObject:
+    """Return one item as JSON values, without those of a sub-agent."""
     fields: JsonObject = _masked(msgspec.to_builtins(item), mask)
     if isinstance(item, TextItem):
         fields["parts"] = _masked(msgspec.to_builtins(item.parts), mask)
-    if isinstance(item, Call):
-        if isinstance(item.detail, FileChange) and item.detail.lines:
-            # Masked as one text: a private key is recognised by its first and last line.
-            fields["detail"]["lines"] = _masked("\n".join(item.detail.lines), mask).split("\n")
-        fields["items"] = [_item(transcript, inner, mask) for inner in transcript.items(item.call_id)]
+    if isinstance(item, Call) and isinstance(item.detail, FileChange) and item.detail.lines:
+        # Masked as one text: a private key is recognised by its first and last line.
+        fields["detail"]["lines"] = _masked("\n".join(item.detail.lines), mask).split("\n")
     return fields
 
 

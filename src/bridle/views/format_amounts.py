@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 # Smaller amounts are shown in hundredths of a cent: rounded to cents they would read as zero.
 _SMALL_USD = 1.0
+_UNIT_BYTES = 1024
 
 
 def format_duration(seconds: object) -> str:
@@ -20,6 +21,14 @@ def format_duration(seconds: object) -> str:
         return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
     hours, minutes = divmod(whole // 60, 60)
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def format_age(seconds: float) -> str:
+    """Format how long something is ago in its largest unit: `42 s`, `5 min`, `3 h`, `12 d`."""
+    for unit, length in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{int(seconds // length)} {unit}"
+    return f"{max(0, int(seconds))} s"
 
 
 def format_clock(seconds: float) -> str:
@@ -51,3 +60,14 @@ def format_count(number: int, noun: str) -> str:
     """Format a number with its noun: `1 task`, `1,200 lines`, `2 entries`."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
+
+
+def format_size(size_bytes: float) -> str:
+    """Format a size: `70 bytes`, `12.3 KB`, `4.0 MB`."""
+    if size_bytes < _UNIT_BYTES:
+        return format_count(int(size_bytes), "byte")
+    for unit in ("KB", "MB"):
+        size_bytes /= _UNIT_BYTES
+        if size_bytes < _UNIT_BYTES:
+            return f"{size_bytes:.1f} {unit}"
+    return f"{size_bytes / _UNIT_BYTES:,.1f} GB"

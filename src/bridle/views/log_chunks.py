@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
+
+from bridle.ground import disk
 
 CHUNK_BYTES = 256 * 1024
 # Short enough that a reader notices no delay, long enough that following a log costs next to nothing.
@@ -18,10 +22,13 @@ Chunk = tuple[bytes, float | None]
 
 
 class Log:
-    """A log file with its `.times` file; `is_ended` returns whether the agent that writes the log has ended."""
+    """A log file with its `.times` file; `is_ended` returns whether the agent that writes the log has ended.
 
-    def __init__(self, path: Path, is_ended: Callable[[], bool] = lambda: False) -> None:
-        self._file = path.open("rb")
+    Without `follow_links` the path must be that of a regular file: an agent can put anything there since it was listed.
+    """
+
+    def __init__(self, path: Path, is_ended: Callable[[], bool] = lambda: False, *, follow_links: bool = True) -> None:
+        self._file = path.open("rb") if follow_links else open_log(path)
         self._is_ended = is_ended
         self._times = _Times.open_for(path)
         self._position = 0
@@ -34,10 +41,15 @@ class Log:
         if self._times is not None:
             self._times.close()
 
-    def chunks(self, *, now: float | None = None) -> Iterator[Chunk]:
-        """Yield the unread chunks; `now` is their time where the `.times` file has none."""
+    def chunks(self, *, now: float | None = None, only_timed: bool = False) -> Iterator[Chunk]:
+        """Yield the unread chunks; `now` is their time where the `.times` file has none.
+
+        `only_timed`: leave what has no time yet to the next call. The writer adds the time after the bytes.
+        """
         while True:
             mark = self._times.after(self._position) if self._times is not None else None
+            if only_timed and mark is None:
+                return
             size = CHUNK_BYTES if mark is None else min(CHUNK_BYTES, mark[0] - self._position)
             data = self._file.read(size)
             if not data:
@@ -64,6 +76,11 @@ class Log:
         return bool(self._file.peek(1))
 
 
+def open_log(path: Path) -> BufferedReader:
+    """Open a log that is a regular file; raise OSError for a link, which could show any file, or a pipe."""
+    return os.fdopen(disk.open_regular(path, follow_links=False), "rb")
+
+
 def stream_chunks(stream: BinaryIO) -> Iterator[Chunk]:
     """Yield chunks of a stream as they arrive, each with the time at which it was read."""
     read = getattr(stream, "read1", stream.read)
@@ -84,7 +101,7 @@ class _Times:
         """Open the `.times` file of a log, or return None."""
         times = path.with_suffix(".times")
         try:
-            return cls(times.open("rb")) if times.is_file() else None  # a named pipe would block
+            return cls(os.fdopen(disk.open_regular(times), "rb"))
         except OSError:
             return None
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from bridle.loop.process.receipt import Receipt, TaskReceipt
 from bridle.views.format_amounts import format_count, format_duration, format_usd
-
-_ESCAPED = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<>|#"})
+from bridle.views.markdown_text import code_span, escape_line
 
 
 def markdown_receipt(receipt: Receipt) -> str:
@@ -15,7 +14,7 @@ def markdown_receipt(receipt: Receipt) -> str:
     cost = "unknown" if receipt.cost_usd is None else format_usd(receipt.cost_usd)
     figures = f"{format_count(receipt.iterations, 'iteration')}, {format_duration(receipt.seconds)}, cost {cost}"
     lines = [
-        f"# {_text(receipt.plan)}: {receipt.verdict}",
+        f"# {escape_line(receipt.plan)}: {receipt.verdict}",
         "",
         f"Run `{receipt.run}` on the branch `{receipt.branch}`: {figures}.",
         "",
@@ -35,20 +34,15 @@ def _row(task: TaskReceipt) -> str:
     checks = f"{passed} of {len(task.checks)} passed" if task.checks else "none"
     commit = f"`{task.commit[:12]}`" if task.commit else ""
     cost = "unknown" if task.cost_usd is None else format_usd(task.cost_usd)
-    return f"| {_text(task.title)} | {task.verdict} | {checks} | {commit} | {cost} |"
+    return f"| {escape_line(task.title)} | {task.verdict} | {checks} | {commit} | {cost} |"
 
 
 def _section(task: TaskReceipt) -> Iterator[str]:
-    yield f"## {_text(task.title)}"
+    yield f"## {escape_line(task.title)}"
     yield ""
-    yield f"{task.verdict}: {_text(task.reason)}" if task.reason else str(task.verdict)
+    yield f"{task.verdict}: {escape_line(task.reason)}" if task.reason else str(task.verdict)
     yield ""
     for check in task.checks:
-        fence = "``" if "`" in check.command else "`"
-        yield f"- {fence}{' '.join(check.command.split())}{fence}: exit code {check.exit_code}, {check.seconds:.1f} s"
+        yield f"- {code_span(check.command)}: exit code {check.exit_code}, {check.seconds:.1f} s"
     if task.checks:
         yield ""
-
-
-def _text(text: str) -> str:
-    return " ".join(text.split()).translate(_ESCAPED)

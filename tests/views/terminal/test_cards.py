@@ -9,13 +9,17 @@ import pytest
 from rich.console import Console
 
 from bridle.views.conversation_json import conversation_document
+from bridle.views.format_amounts import format_time
 from bridle.views.terminal.cards import OUTPUT_LINES
 from bridle.views.terminal.conversation import PRINTED_SEGMENTS, ColourView, PlainView
 from bridle.views.terminal.escape_controls import escape_controls
-from bridle.views.terminal.page import DisplayOptions
+from bridle.views.terminal.footer import gauge_lines
+from bridle.views.terminal.page import DisplayOptions, Page
 from bridle.views.terminal.styled_lines import cell_width
 from bridle.wire.mask import Mask
+from bridle.wire.record.gauge import Gauge
 from bridle.wire.transcript.transcript import Transcript
+from tests.views.fixtures.hostile_text import HOSTILE
 from tests.wire.fixtures.conversations import (
     add_line,
     assistant_line,
@@ -26,11 +30,6 @@ from tests.wire.fixtures.conversations import (
     transcript_of,
     use,
     user_line,
-)
-
-HOSTILE = (
-    "\x1b[2J\x1b]0;title\x07\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\"
-    " [red]no[/red] \u202eevil\u202c \x9b31m \x07 \x08 \x00 é"
 )
 
 
@@ -366,3 +365,46 @@ def test_a_turn_without_any_text_is_no_success(result: dict[str, Any], verdict: 
     line = {"type": "result", "subtype": "success", "is_error": False, "num_turns": 1, **result}
     assert plain(transcript_of(line)).startswith(verdict)
     assert plain(transcript_of(assistant_line(text("said")), line)).startswith("● said\n\n── ✓ finished")
+
+
+def gauge_text(gauge: Gauge, mask: Mask | None = None, width: int = 100) -> str:
+    page = Page(mask or Mask(), DisplayOptions(width=width))
+    return "\n".join(line.plain for line in gauge_lines(page, gauge, width))
+
+
+def test_the_gauge_has_context_and_next_reset() -> None:
+    full = Gauge(context_tokens=50_000, limit_status="allowed_warning", limit_kind="five_hour", resets_at=1_794_751_200)
+    assert gauge_text(full, width=200) == (
+        "── context 50,000 of about 200,000 tokens (25%) · limit allowed warning (five hour), "
+        f"next reset {format_time(1_794_751_200)}"
+    )
+    assert gauge_text(Gauge(context_tokens=1, is_window_known=True)) == "── context 1 of 200,000 tokens (0%)"
+    assert gauge_text(Gauge()) == ""
+
+
+def test_hostile_words_of_a_limit_are_escaped_and_masked() -> None:
+    shown = gauge_text(Gauge(limit_status=f"{HOSTILE}\nsecret-value", resets_at=1), Mask(["secret-value"]))
+    assert "\x1b" not in shown
+    assert "secret-value" not in shown
+    assert "\u202e" not in shown
+
+
+def test_an_image_is_shown_with_type_and_size() -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+    remote = {"type": "image", "source": {"type": "url", "url": "http://example.org/x.png"}}
+    shown = plain(
+        transcript_of(
+            user_line(image),
+            assistant_line(use("a", "Read", file_path="a.png")),
+            user_line(result("a", [text("before"), image, remote])),
+        )
+    )
+    assert "user › [image: image/png, 3 bytes]" in shown
+    assert "  before\n  [image: image/png, 3 bytes]\n  [image: not in the log]\n" in shown
+
+
+def test_nothing_vanishes_from_a_question() -> None:
+    hidden = "ls \x1b]0; rm -rf ~\x07\x1b[8m; rm b"
+    asked = {"question": hidden, "options": [{"label": hidden, "description": hidden}]}
+    shown = plain(transcript_of(assistant_line(use("e", "AskUserQuestion", questions=[asked]))), width=400)
+    assert shown.count(r"ls \x1b]0; rm -rf ~\x07\x1b[8m; rm b") == 3

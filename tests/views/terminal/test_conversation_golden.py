@@ -13,7 +13,7 @@ import pytest
 
 from bridle.views.terminal.conversation import PlainView, display_options
 from bridle.wire.mask import Mask
-from tests.wire.fixtures.conversations import recorded
+from tests.wire.fixtures.conversations import record_of, recorded
 
 GOLDEN = Path(__file__).parent / "golden"
 REWRITE = bool(os.environ.get("BRIDLE_REWRITE"))  # read here: tests themselves see no such variable
@@ -45,7 +45,7 @@ NAMES = (
 def test_the_output_is_the_golden_one(name: str) -> None:
     out = io.StringIO()
     look = display_options(is_terminal=False, width=None, terminal_width=0, full=False, thinking=True)
-    PlainView(recorded(name), Mask(), look, out).finish()
+    PlainView(recorded(name), Mask(), look, out, record_of(name)).finish()
     path = GOLDEN / f"{name}.txt"
     if REWRITE:
         path.write_text(out.getvalue(), encoding="utf-8")

@@ -40,11 +40,11 @@ def test_a_successful_run_is_one_screen_with_its_commits_checks_and_next_command
         "  branch     bridle/01run (2 commits)\n"
         "  review     git log --stat -n 2 bridle/01run\n"
         "  merge      git checkout main && git merge bridle/01run\n"
-        "  undo       git checkout main && git branch -D bridle/01run"
+        "  undo       bridle undo 01run"
     )
 
 
-def test_a_failed_task_shows_its_reason_and_the_end_of_its_checks_output() -> None:
+def test_a_failed_task_shows_its_reason_and_the_end_of_an_output_without_a_known_failure() -> None:
     output = "".join(f"line {number}\n" for number in range(20)) + "AssertionError: 2 != 3\n\n"
     failed = task("Rebates", "failed", reason="5 tries are used up", checks=[check("make test", 1, output=output)])
     shown = text(failed, verdict="failed", verified_usd=0.2, wasted_usd=0.05)
@@ -52,8 +52,8 @@ def test_a_failed_task_shows_its_reason_and_the_end_of_its_checks_output() -> No
     assert "      5 tries are used up" in shown
     assert "      ✗ make test  (exit code 1)\n" in shown
     assert "        AssertionError: 2 != 3\n" in shown
-    assert "line 15" in shown
-    assert "line 14" not in shown
+    assert "line 10" in shown
+    assert "line 9\n" not in shown
     assert "0.2000 USD for verified iterations, 0.0500 USD wasted" in shown
     assert shown.endswith("retry      bridle retry Rebates 01RUN --resume")
 
@@ -81,7 +81,7 @@ def test_the_last_line_is_the_next_command() -> None:
     assert text(task("--all", "failed"), verdict="failed").endswith("bridle retry --resume -- --all 01RUN")
     for verdict in ("done", "unverified"):
         ended = text(task("One", verdict, commit="c" * 40), verdict=verdict)
-        assert ended.endswith("undo       git checkout main && git branch -D bridle/01run")
+        assert ended.endswith("undo       bridle undo 01run")
 
 
 def test_a_check_that_took_too_long_is_not_shown_as_an_exit_code() -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from bridle.loop import effect_results, effects
-from bridle.loop.progress_events import EffectFinished, Progress
+from bridle.loop.progress_events import AgentPrinted, EffectFinished, Progress
 from bridle.views.format_amounts import format_time
 from bridle.views.terminal.run_lines import RunPrinter
+from bridle.wire.events.system import ApiRetry
 from bridle.wire.mask import Mask
 from tests.loop.fixtures.progress import finished, started
 from tests.views.fixtures.agent_lines import FOLDER, SECRET, assistant, printed, text, tool_call
@@ -65,6 +66,12 @@ def test_tool_calls_and_texts_are_lines_with_paths_relative_to_the_top() -> None
     )
     assert printed_lines(*events) == ["      I look. …", "      > Read till/rebate.py"]
     assert printed_lines(*events, shows_tools=False) == []
+
+
+def test_a_request_that_is_repeated_is_a_line() -> None:
+    retry = ApiRetry(raw=b"", attempt=2, max_retries=10, retry_delay_ms=1000.0, error="unknown")
+    assert printed_lines(AgentPrinted("One", retry)) == ["      request failed: attempt 2 of 10, waiting 1.0 s"]
+    assert printed_lines(AgentPrinted("One", retry), shows_tools=False) == []
 
 
 def test_an_agent_that_reports_done_is_shown_as_a_report() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from bridle.views.format_amounts import format_count, format_duration
+from bridle.views.format_amounts import format_count, format_duration, format_size
 from bridle.views.terminal.footer import DENIED, footer_lines, process_end_lines
 from bridle.views.terminal.page import DisplayOptions, Page, omitted_line
 from bridle.views.terminal.styled_lines import (
@@ -23,12 +23,14 @@ from bridle.views.terminal.styled_lines import (
     wrap_text,
 )
 from bridle.wire.mask import Mask
+from bridle.wire.transcript.images import IMAGE_TEXT
 from bridle.wire.transcript.items import (
     AnyItem,
     Call,
     Failure,
     FileChange,
     Footer,
+    ImageRef,
     Notice,
     ProcessEnd,
     Questions,
@@ -102,7 +104,10 @@ class Cards:
                 assert_never(item)
 
     def _text(self, item: TextItem, width: int) -> Iterator[Line]:
-        if item.speaker is not Speaker.AGENT:
+        if item.images:
+            speaker = _LABELS.get(item.speaker, "agent")
+            yield from self._page.labelled(speaker, image_text(item.text, item.images), width, None, "dim")
+        elif item.speaker is not Speaker.AGENT:
             limit = None if item.speaker is Speaker.USER else OUTPUT_LINES
             yield from self._page.labelled(_LABELS[item.speaker], item.text, width, limit, _style(item.speaker))
         else:
@@ -263,15 +268,15 @@ class Cards:
         for question in questions.questions:
             head = f"{question.header}: {question.text}" if question.header else question.text
             head += " (several answers)" if question.several else ""
-            yield from (styled_line(text, "question") for text in wrap_text(f"? {self._page.clean(head)}", width))
+            yield from (styled_line(text, "question") for text in wrap_text(f"? {self._page.escape(head)}", width))
             for option in question.options:
                 choice = f"- {option.label}" + (f": {option.description}" if option.description else "")
-                yield from (styled_line(f"  {text}") for text in wrap_text(self._page.clean(choice), width - 2))
-            answer = "not answered" if question.answer is None else f"answer: {self._page.clean(question.answer)}"
+                yield from (styled_line(f"  {text}") for text in wrap_text(self._page.escape(choice), width - 2))
+            answer = "not answered" if question.answer is None else f"answer: {self._page.escape(question.answer)}"
             yield from (styled_line(f"  {text}", "summary") for text in wrap_text(answer, width - 2))
 
     def _output(self, call: Call, width: int) -> Iterator[Line]:
-        text = self._page.clean(call.output).strip("\n")
+        text = self._page.clean(image_text(call.output, call.images)).strip("\n")
         lines = text.split("\n") if text else []
         shown, more = self._page.limit_lines(lines, OUTPUT_LINES, call.omitted_lines)
         style = "output" if call.state is State.OK else f"state.{call.state}"
@@ -294,6 +299,21 @@ class Cards:
         kind = self._page.clean(unknown.kind).replace("\n", " ")
         yield from self._page.labelled(f"unknown ({kind})", unknown.raw, width, UNKNOWN_LINES, "dim")
         yield from omitted_line(unknown.omitted_characters if self._page.options.full else 0)
+
+
+def image_text(text: str, images: Sequence[ImageRef]) -> str:
+    """Return a text with type and size of each image where the image is in it."""
+    if not images:
+        return text
+    lines, unplaced = [], list(images)
+    for line in text.split("\n"):
+        lines.append(_image(unplaced.pop(0)) if line == IMAGE_TEXT and unplaced else line)
+    return "\n".join([*lines, *map(_image, unplaced)])
+
+
+def _image(image: ImageRef) -> str:
+    facts = (image.media_type, format_size(image.size_bytes) if image.digest else "not in the log")
+    return f"[image: {', '.join(filter(None, facts))}]"
 
 
 def _style(speaker: Speaker) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from bridle.views.terminal.cards import Cards
 from bridle.views.terminal.escape_controls import escape_unprintable
+from bridle.views.terminal.footer import gauge_lines
 from bridle.views.terminal.growing_lines import GrowingLines
-from bridle.views.terminal.page import DisplayOptions
+from bridle.views.terminal.page import DisplayOptions, Page
 from bridle.views.terminal.rich_text import rich_style, to_rich_text
 from bridle.views.terminal.styled_lines import BLANK, Line, styled_line
 from bridle.wire.mask import Mask
+from bridle.wire.record.gauge import gauge_of
+from bridle.wire.record.record import Record
 from bridle.wire.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -27,9 +30,12 @@ PRINTED_SEGMENTS = 500
 class PlainView:
     """A conversation written without colour, at a width that does not depend on the output."""
 
-    def __init__(self, transcript: Transcript, mask: Mask, options: DisplayOptions, out: TextIO) -> None:
+    def __init__(
+        self, transcript: Transcript, mask: Mask, options: DisplayOptions, out: TextIO, record: Record | None = None
+    ) -> None:
         cards = Cards(transcript, mask, options)
         self._lines = GrowingLines(transcript, cards, options, has_live_region=False)
+        self._gauge = _GaugeLines(record, mask, options)
         self._out = out
         self._mask = mask
 
@@ -42,8 +48,9 @@ class PlainView:
         self._write(self._lines.settled())
 
     def finish(self) -> None:
-        """Write the rest."""
+        """Write the rest, and how full the context is."""
         self._write(self._lines.rest())
+        self._write(self._gauge.lines())
 
     def close(self) -> None:
         """Do nothing: plain text holds no terminal state."""
@@ -57,9 +64,17 @@ class PlainView:
 class ColourView:
     """A conversation drawn with rich; while it grows, unsettled items are redrawn at the bottom."""
 
-    def __init__(self, transcript: Transcript, mask: Mask, options: DisplayOptions, console: Console) -> None:
+    def __init__(
+        self,
+        transcript: Transcript,
+        mask: Mask,
+        options: DisplayOptions,
+        console: Console,
+        record: Record | None = None,
+    ) -> None:
         cards = Cards(transcript, mask, options)
         self._lines = GrowingLines(transcript, cards, options, has_live_region=True)
+        self._gauge = _GaugeLines(record, mask, options)
         self._console = console
         self._mask = mask
         self._live: Live | None = None
@@ -74,9 +89,10 @@ class ColourView:
         self._redraw()
 
     def finish(self) -> None:
-        """Draw the rest."""
+        """Draw the rest, and how full the context is."""
         self.close()
         self._print(self._lines.rest())
+        self._print(self._gauge.lines())
 
     def close(self) -> None:
         """Erase the live region and release the terminal."""
@@ -102,11 +118,24 @@ class ColourView:
         from rich.live import Live
 
         # The newest lines matter most, and there is one screen for them.
-        lines = self._lines.unsettled()[-max(self._console.height - 2, 1) :]
+        lines = [*self._lines.unsettled(), *self._gauge.lines()][-max(self._console.height - 2, 1) :]
         if self._live is None:
             self._live = Live(console=self._console, auto_refresh=False, transient=True)
             self._live.start()
         self._live.update(to_rich_text(lines), refresh=True)
+
+
+class _GaugeLines:
+    """The lines below a conversation: how full the context is, and when the account's limit resets."""
+
+    def __init__(self, record: Record | None, mask: Mask, options: DisplayOptions) -> None:
+        self._record = record
+        self._page = Page(mask, options)
+
+    def lines(self) -> Iterator[Line]:
+        """Yield the lines as they are now."""
+        if self._record is not None:
+            yield from gauge_lines(self._page, gauge_of(self._record), self._page.options.width)
 
 
 def _heading(text: str, mask: Mask, *, is_first: bool) -> list[Line]:

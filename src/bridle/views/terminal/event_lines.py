@@ -14,14 +14,12 @@ from bridle.wire.events.blocks import Text, ToolResult, ToolUse
 from bridle.wire.events.events import Assistant, Event, Malformed, RateLimit, Result, User
 from bridle.wire.events.system import ApiRetry, CompactBoundary, Init, TaskStarted
 from bridle.wire.mask import Mask
+from bridle.wire.record.gauge import gauge_of
 from bridle.wire.record.record import MAIN, Record
 from bridle.wire.record.recorder import Recorder
 from bridle.wire.transcript.call_summary import summarize_call
 from bridle.wire.transcript.clip import Clip
 
-# The context window of a model whose name does not say otherwise; the result names the true one at the end.
-USUAL_WINDOW = 200_000
-LARGE_WINDOW = 1_000_000
 _RESULT_CHARACTERS = 100  # of a tool result: its first line, in one line of most terminals
 _SHOWN_PERCENT = 1  # context below one percent is not shown
 # A progress line is printed after another tenth of the window, or another ten cents.
@@ -72,7 +70,7 @@ class EventPrinter:
             case User():
                 self._user(event)
             case ApiRetry():
-                self._status(_retry(event))
+                self._status(f"  {format_retry(event)}")
             case RateLimit():
                 self._rate_limit()
             case Init():
@@ -150,7 +148,7 @@ class EventPrinter:
         if is_first or is_same:
             return
         record = self._recorder.record
-        percent, usd = int(context_percent(record)), self._price(record) or 0.0
+        percent, usd = int(gauge_of(record).context_percent), self._price(record) or 0.0
         if (
             percent // _PROGRESS_PERCENT == self._shown_percent // _PROGRESS_PERCENT
             and usd < self._shown_usd + _PROGRESS_USD
@@ -180,7 +178,7 @@ def status_line(record: Record) -> str:
         f"{record.tokens.input_tokens} in",
         f"{record.tokens.output_tokens} out",
     ]
-    percent = context_percent(record)
+    percent = gauge_of(record).context_percent
     if percent >= _SHOWN_PERCENT:
         parts.append(f"context {percent:.0f}%")
     if record.total_cost_usd is not None:
@@ -189,17 +187,12 @@ def status_line(record: Record) -> str:
     return "= " + ", ".join(parts)
 
 
-def context_percent(record: Record) -> float:
-    """Return how much of the model's context window is used, in percent."""
-    usual = LARGE_WINDOW if (record.model or "").endswith("[1m]") else USUAL_WINDOW
-    return 100.0 * record.context_tokens / (record.context_window or usual)
-
-
-def _retry(event: ApiRetry) -> str:
+def format_retry(event: ApiRetry) -> str:
+    """Format why a request is sent again, and when."""
     known = event.error not in (None, "unknown")
     reason = f"{event.error if known else 'failed'}" + (f" ({event.error_status})" if event.error_status else "")
     wait = f"{(event.retry_delay_ms or 0) / 1000:.1f} s"
-    return escape_unprintable(f"  request {reason}: attempt {event.attempt} of {event.max_retries}, waiting {wait}")
+    return escape_unprintable(f"request {reason}: attempt {event.attempt} of {event.max_retries}, waiting {wait}")
 
 
 def _format_time(seconds: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from bridle.views.format_amounts import format_count
-from bridle.views.terminal.escape_controls import escape_controls
+from bridle.views.terminal.escape_controls import escape_controls, escape_unprintable
 from bridle.views.terminal.styled_lines import Line, cell_width, indent, styled_line, truncate, wrap_text
 from bridle.wire.mask import Mask
 
@@ -34,6 +34,10 @@ class Page:
     def clean(self, text: str) -> str:
         """Mask secrets and escape control characters."""
         return self._mask.apply(escape_controls(text))
+
+    def escape(self, text: str) -> str:
+        """Mask secrets and escape control characters, with nothing removed: for what a user decides about."""
+        return self.clean(escape_unprintable(text))
 
     def labelled(self, label: str, text: str, width: int, limit: int | None, style: str) -> Iterator[Line]:
         """Yield the text behind a label, its further lines aligned below the first."""

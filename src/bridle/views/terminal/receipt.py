@@ -6,9 +6,11 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from bridle.loop.effect_results import TIMED_OUT
-from bridle.loop.process.receipt import WITHOUT_SANDBOX, CheckReceipt, Receipt, TaskReceipt
-from bridle.loop.process.task_state import CHECKS_PASSED, VERIFIED, Verdict
+from bridle.loop.effects import OF_GUARD
+from bridle.loop.process.receipt import WITHOUT_SANDBOX, CheckReceipt, Receipt, RunningEffect, TaskReceipt
+from bridle.loop.process.task_state import CHECKS_PASSED, UNSUCCESSFUL, VERIFIED, Verdict
 from bridle.loop.text.durations import render_duration
+from bridle.loop.text.failure_excerpt import failure_excerpt
 from bridle.views.format_amounts import format_count, format_duration, format_usd
 from bridle.views.terminal.escape_controls import escape_line, escape_unprintable
 from bridle.views.terminal.styled_lines import BLANK, Line, cell_width, styled_line, truncate, wrap_text
@@ -25,8 +27,8 @@ MARKS = {
     Verdict.BLOCKED: ("·", "state.denied"),
 }
 FAILED_MARK = ("✗", "state.error")
+RUNNING_MARK = ("▸", "state.running")
 
-_FAILED = frozenset({Verdict.FAILED, Verdict.STUCK})
 # Verdicts that `bridle resume` can change.
 _OPEN = frozenset({Verdict.PENDING, Verdict.NEEDS_YOU})
 # As wide as the longest verdict, so that the figures align.
@@ -34,9 +36,13 @@ _VERDICT_CELLS = 17
 _FIGURES_CELLS = 26
 _TITLE_CELLS = (16, 60)
 _INDENT = "      "
+RED_GUARD = (
+    "it guards every task, so no task is done while it fails: fix it first, take it out of `Checks:`,"
+    " or let the first task fix it"
+)
 UNKNOWN_COST = "an agent reported no cost and its model has no known price: --max-cost cannot act on it"
-# Of a failed check's output: the end, where the reason usually is. The log has all of it.
-_OUTPUT_LINES = 6
+# Of a failed check: the first failure and the summary. The log has all of its output.
+FAILURE_LINES = 12
 _COMMIT_CHARACTERS = 10
 
 
@@ -49,11 +55,31 @@ def styled_lines(receipt: Receipt, reason: str = "", *, width: int = PLAIN_WIDTH
     """Return the receipt as styled lines, with control characters escaped."""
     tasks = receipt.tasks
     title_cells = _title_cells(tasks, width)
-    lines = [_head(receipt, reason), BLANK]
+    lines = [_head(receipt, reason), BLANK, *_baseline(receipt, width)]
+    now = {running.task: running for running in receipt.now}
+    lines += (styled_line(f"  {_activity(running)}", "state.running") for running in receipt.now if not running.task)
     for task in tasks:
-        lines += _task(task, title_cells, width, reason)
+        lines += _task(task, title_cells, width, reason, now.get(task.title))
     lines += [BLANK, *_figures(receipt), BLANK, *_next_commands(receipt)]
     return [Line(tuple((escape_line(text), style) for text, style in line.segments)) for line in lines]
+
+
+def _baseline(receipt: Receipt, width: int) -> Iterator[Line]:
+    """Yield what passed before any work, and each failed check of the guard with what to do."""
+    if not receipt.baseline:
+        return
+    passed = sum(check.exit_code == 0 for check in receipt.baseline)
+    yield styled_line(f"  before any work {passed} of {format_count(len(receipt.baseline), 'check')} passed", "dim")
+    is_open = receipt.verdict not in VERIFIED
+    for check in receipt.baseline:
+        if check.exit_code and is_open and (check.owner == OF_GUARD or not receipt.iterations):
+            code = "timed out" if check.exit_code == TIMED_OUT else f"exit code {check.exit_code}"
+            command = _command(check, width - len(_INDENT) - 4 - len(code))
+            yield Line((("    ✗ ", "state.error"), (f"{command}  ({code})", "")))
+            yield from _output(check, width)
+            if check.owner == OF_GUARD:
+                yield from _wrapped(RED_GUARD, width, "state.denied")
+    yield BLANK
 
 
 def headline(receipt: Receipt, reason: str = "") -> str:
@@ -76,10 +102,12 @@ def _head(receipt: Receipt, reason: str) -> Line:
     return Line(((f"{mark} ", style), (summary, "summary"), (detail, style)))
 
 
-def _task(task: TaskReceipt, title_cells: int, width: int, said: str) -> Iterator[Line]:
+def _task(
+    task: TaskReceipt, title_cells: int, width: int, said: str, running: RunningEffect | None = None
+) -> Iterator[Line]:
     """Yield the lines of a task; `said` is the reason in the first line of the receipt."""
     verdict = task.verdict
-    mark, style = MARKS.get(verdict, FAILED_MARK)
+    mark, style = MARKS.get(verdict, FAILED_MARK) if running is None else RUNNING_MARK
     title = truncate(" ".join(task.title.split()), title_cells)
     cost = format_usd(task.cost_usd, known=task.known_cost_usd)
     figures = f"{format_count(task.iterations, 'iteration'):<14} {cost:>11}"
@@ -89,10 +117,14 @@ def _task(task: TaskReceipt, title_cells: int, width: int, said: str) -> Iterato
         (
             (f"  {mark} ", style),
             (title + " " * (title_cells - cell_width(title)), ""),
-            (f"  {verdict:<{_VERDICT_CELLS}}", style),
+            (f"  {verdict if running is None else 'running':<{_VERDICT_CELLS}}", style),
             (f"  {figures}", "dim"),
         )
     )
+    if running is not None:
+        yield styled_line(f"{_INDENT}{truncate(_activity(running), width - len(_INDENT))}", style)
+        if running.tool or running.text:
+            yield styled_line(f"{_INDENT}> {truncate(running.tool or running.text, width - len(_INDENT) - 2)}", "code")
     if task.seconds or task.input_tokens:  # nothing is known of an iteration that is still running
         tokens = f"{task.input_tokens:,} tokens in, {task.output_tokens:,} out"
         yield styled_line(f"{_INDENT}{tokens}, {format_duration(task.seconds)} of agent time", "dim")
@@ -106,6 +138,13 @@ def _task(task: TaskReceipt, title_cells: int, width: int, said: str) -> Iterato
     if task.question:
         yield from _wrapped(f"question: {task.question}", width, "question")
         yield styled_line(f'{_INDENT}answer:   bridle answer {task.effect or "EFFECT"} "…"')
+
+
+def _activity(running: RunningEffect) -> str:
+    """Return what is running, since when, and what it has cost so far."""
+    agent = running.action if running.agent is None else f"{running.agent}, iteration {running.iteration}"
+    cost = f", {format_usd(running.cost_usd)} so far" if running.cost_usd else ""
+    return f"{agent}, {format_duration(running.seconds)}{cost}"
 
 
 def _remarks(task: TaskReceipt) -> Iterator[str]:
@@ -130,14 +169,14 @@ def describe_folded(commits: Sequence[str]) -> str:
 
 
 def _evidence(task: TaskReceipt, width: int) -> Iterator[Line]:
-    """Yield the commit and the deciding checks; each failed check with the end of its output."""
+    """Yield the commit and the deciding checks; each failed check with its first failure."""
     checks = task.checks
     failed = [check for check in checks if check.exit_code != 0]
     for check in failed:
         code = "timed out" if check.exit_code == TIMED_OUT else f"exit code {check.exit_code}"
         command = _command(check, width - len(_INDENT) - 2 - len(code) - 4)
         yield Line(((f"{_INDENT}✗ ", "state.error"), (f"{command}  ({code})", "")))
-        yield from _output(check.output, width)
+        yield from _output(check, width)
     commit = (task.commit or "")[:_COMMIT_CHARACTERS]
     if checks and not failed:
         more = f" and {len(checks) - 1} more" if len(checks) > 1 else ""
@@ -149,11 +188,16 @@ def _evidence(task: TaskReceipt, width: int) -> Iterator[Line]:
         yield styled_line(f"{_INDENT}{commit}", "code")
 
 
-def _output(text: str, width: int) -> Iterator[Line]:
-    for output in [line for line in text.splitlines() if line.strip()][-_OUTPUT_LINES:]:
-        yield styled_line(
-            f"{_INDENT}  {truncate(escape_unprintable(output).expandtabs(), width - len(_INDENT) - 2)}", "dim"
-        )
+def failure_lines(excerpt: str, output: str, log: str) -> list[str]:
+    """Return the part of a failed check's output that matters, and where all of it is; control characters escaped."""
+    text = failure_excerpt(excerpt or output, lines=FAILURE_LINES)
+    lines = [escape_unprintable(line).expandtabs() for line in text.splitlines()]
+    return [*lines, f"whole output: {log}"] if log and lines else lines
+
+
+def _output(check: CheckReceipt, width: int) -> Iterator[Line]:
+    for line in failure_lines(check.excerpt, check.output, check.log):
+        yield styled_line(f"{_INDENT}  {truncate(line, width - len(_INDENT) - 2)}", "dim")
 
 
 def _figures(receipt: Receipt) -> Iterator[Line]:
@@ -176,6 +220,10 @@ def _figures(receipt: Receipt) -> Iterator[Line]:
         yield styled_line(f"  it {receipt.isolation_scope}", "dim")
     for line in receipt.found:
         yield styled_line(f"  found: {escape_unprintable(line)}", "dim")
+    for line in receipt.plan_changes:
+        yield styled_line(f"  changed: {escape_unprintable(line)}", "state.denied")
+    if receipt.plan_changes:
+        yield styled_line(f"  the run uses its own plan; to take the new one: {receipt.resume} --replan", "dim")
     for line in receipt.refused:
         yield styled_line(f"  refused: {line}", "state.denied")
 
@@ -185,23 +233,31 @@ def _next_commands(receipt: Receipt) -> Iterator[Line]:
     if receipt.foreign:
         yield styled_line(f"  foreign: {receipt.foreign}", "state.denied")
         return
+    if receipt.undone:
+        yield styled_line(f"  {receipt.undone}", "dim")
+        return
     commits = receipt.commits
     commands: dict[str, str] = {}
     if commits or receipt.user_commits or receipt.has_user_changes:
         commands["branch"] = f"{receipt.branch} ({format_count(len(commits), 'commit')}{_yours(receipt)})"
+    if receipt.uncommitted:
+        commands["work"] = "left in your working copy, not committed"
     if receipt.worktree:
         commands["worktree"] = receipt.worktree
     if commits:
         commands["review"] = receipt.review or f"git log --stat -n {len(commits)} {receipt.branch}"
+    if commits and receipt.merge:
         commands["merge"] = receipt.merge
-    if commits or receipt.worktree or receipt.iterations:
+        if receipt.pull_request:
+            commands["pull request"] = receipt.pull_request
+    if receipt.undo and (commits or receipt.worktree or receipt.iterations):
         commands["undo"] = receipt.undo
     if receipt.put_aside:
         commands["put aside"] = f"git stash apply --index {receipt.put_aside}"
     if receipt.waiting is not None:
         commands["waiting"] = f"{receipt.waiting.reason}, until {receipt.waiting.until}"
     verdicts = {task.verdict for task in receipt.tasks}
-    failed = next((task for task in receipt.tasks if task.verdict in _FAILED), None)
+    failed = next((task for task in receipt.tasks if task.verdict in UNSUCCESSFUL), None)
     if receipt.driver:
         commands["stop"] = f"bridle stop {receipt.run}"
     elif verdicts & _OPEN:
@@ -209,14 +265,14 @@ def _next_commands(receipt: Receipt) -> Iterator[Line]:
     elif failed is not None:  # resuming alone would change nothing
         commands["retry"] = _retry(failed.title, receipt.run)
     for name, command in commands.items():
-        yield Line(((f"  {name:<11}", "dim"), (command, "")))
+        yield Line(((f"  {name:<11}" if len(name) < 11 else f"  {name} ", "dim"), (command, "")))
 
 
 def _yours(receipt: Receipt) -> str:
     """Say which work of the user the branch has."""
     if receipt.user_commits:
-        return f", {receipt.user_commits} more of yours: undo keeps the branch"
-    return ", with changes of yours: undo keeps the branch" if receipt.has_user_changes else ""
+        return f", {receipt.user_commits} more of yours"
+    return ", with changes of yours" if receipt.has_user_changes else ""
 
 
 def _resume(receipt: Receipt) -> str:

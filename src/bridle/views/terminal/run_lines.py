@@ -25,12 +25,14 @@ from bridle.loop.effect_results import (
 from bridle.loop.effects import Arguments, CheckArgs, PrepareCopyArgs, RollbackArgs, SummarizeArgs, WorkArgs, title_of
 from bridle.loop.process.receipt import Wait
 from bridle.loop.progress_events import AgentPrinted, EffectFinished, EffectStarted, Progress
-from bridle.views.format_amounts import format_duration, format_time, format_usd
+from bridle.views.format_amounts import format_count, format_duration, format_time, format_usd
 from bridle.views.terminal.escape_controls import escape_line
-from bridle.views.terminal.receipt import UNKNOWN_COST, describe_folded
+from bridle.views.terminal.event_lines import format_retry
+from bridle.views.terminal.receipt import RED_GUARD, UNKNOWN_COST, describe_folded, failure_lines
 from bridle.views.terminal.styled_lines import Line, Segment, styled_line
 from bridle.wire.events.blocks import Text, ToolUse
 from bridle.wire.events.events import Assistant, Event
+from bridle.wire.events.system import ApiRetry
 from bridle.wire.mask import Mask
 from bridle.wire.record.record import MAIN
 from bridle.wire.transcript.call_summary import summarize_call
@@ -69,6 +71,10 @@ class RunPrinter:
         self._shows_tools = shows_tools
         self._has_warned = False
         """Whether it has printed that the cost limit cannot act."""
+
+    def show_tools(self, shows: bool) -> None:  # noqa: FBT001  # a switch
+        """Print the agents' texts and tool calls from now on, or leave them out."""
+        self._shows_tools = shows
 
     def print(self, progress: Progress) -> None:
         """Print the lines of one progress event, if any."""
@@ -111,7 +117,7 @@ def format_wait(wait: Wait) -> str:
 
 
 class AgentLines:
-    """The text blocks and tool calls of an agent, one line each."""
+    """The text blocks, tool calls and repeated requests of an agent, one line each."""
 
     def __init__(self, *folders: Path, mask: Mask) -> None:
         # Longest first: a worktree may be inside its repository.
@@ -120,6 +126,8 @@ class AgentLines:
 
     def from_event(self, event: Event) -> Iterator[str]:
         """Yield the lines of one event; events of sub-agents are left to `bridle show`."""
+        if isinstance(event, ApiRetry):
+            yield self._clip.line(format_retry(event), TEXT_CHARACTERS)
         if not isinstance(event, Assistant) or event.parent_tool_use_id is not MAIN:
             return
         for block in event.message.blocks:
@@ -212,15 +220,35 @@ def _message(result: WorkResult) -> str:
 
 def _checked(args: Arguments[Any], result: ChecksResult) -> Iterator[Segment]:
     """Yield each of the task's own checks and the guard; those of other tasks only where one fails."""
+    if isinstance(args, CheckArgs) and args.when == effects.BASELINE:
+        yield from _baseline(result)
+        return
     if isinstance(args, CheckArgs) and args.when == effects.BEFORE_WORK:
         if result.passed:
             yield f"{args.task}: checks already pass before any work", "state.ok"
         return
     others = [check for check in result.results if check.owner not in _OWN and check.passed]
-    yield from (_check(check) for check in result.results if check not in others)
+    for check in result.results:
+        if check not in others:
+            yield _check(check)
+        if not check.passed:
+            yield from ((f"  {line}", "dim") for line in failure_lines(check.excerpt, check.output, check.log))
     if others:
         seconds = sum(check.seconds for check in others)
         yield f"checks of other tasks passed: {len(others)} ({format_duration(seconds)})", "state.ok"
+
+
+def _baseline(result: ChecksResult) -> Iterator[Segment]:
+    """Yield what passes and fails before any work; a guard that fails with its output and what to do."""
+    passed = sum(check.passed for check in result.results)
+    yield f"before any work {passed} of {format_count(len(result.results), 'check')} pass", "dim"
+    for check in result.results:
+        text, style = _check(check)
+        is_guard = check.owner == effects.OF_GUARD
+        yield f"  {text}", style if is_guard or check.passed else "dim"
+        if is_guard and not check.passed:
+            yield from ((f"    {line}", "dim") for line in failure_lines(check.excerpt, check.output, check.log))
+            yield f"    {RED_GUARD}", "state.denied"
 
 
 def _check(check: CheckResult) -> Segment:

@@ -42,6 +42,8 @@ class RunScreen:
         self._price = price
         self.key = ""
         """The hint that names the key which ends a wait; empty where there is no keyboard."""
+        self.keys_hint = ""
+        """The hint that names the key which lists all keys; empty where there is no keyboard."""
         self._receipt: Receipt | None = None
         self._wait: Wait | None = None
         self._activities: dict[str | None, TaskActivity] = {}
@@ -140,6 +142,8 @@ class RunScreen:
         ]
         if self._resets_at is not None and self._resets_at > now:
             parts.append(f"limit resets {_local_time(self._resets_at)}")
+        if self.keys_hint:
+            parts.append(self.keys_hint)
         return styled_line("  " + " · ".join(parts), "dim")
 
     def _wait_line(self, wait: Wait, now: float) -> Line:

@@ -17,19 +17,6 @@ from bridle.wire.record.recorder import Recorder
 Price = Callable[[Record, str], float | None]
 """Returns the cost of an agent's run so far, from its record and the agent's name."""
 
-_ACTIONS = {
-    effects.PREPARE: "creating the branch",
-    effects.CHECK: "running the checks",
-    effects.PROTECT: "restoring protected files",
-    effects.COMMIT: "committing",
-    effects.ROLLBACK: "reverting",
-    effects.PREPARE_COPY: "preparing the worktree",
-    effects.SAVE_WORK: "saving the work",
-    effects.MERGE: "merging with other tasks",
-    effects.LAND: "landing",
-    effects.SUMMARIZE: "summarizing the progress",
-}
-
 
 class TaskActivity:
     """One running effect."""
@@ -46,7 +33,7 @@ class TaskActivity:
     @property
     def name(self) -> str:
         """What the effect does, such as `running the checks`."""
-        return _ACTIONS.get(self._effect.args.kind, self._effect.args.kind)
+        return effects.ACTIONS.get(self._effect.args.kind, self._effect.args.kind)
 
     @property
     def resets_at(self) -> float | None:
