@@ -30,7 +30,8 @@
     │   ├── AgentNotFound    no such program on this machine
     │   ├── AgentNotReady    it cannot start (not executable, not logged in)
     │   ├── EndpointError    a model's endpoint rejected or interrupted a request; handled in the model layer
-    │   └── ModelFailure     the model returned no usable answer (bridle-agent)
+    │   ├── ModelFailure     the model returned no usable answer (bridle-agent)
+    │   └── HostFailure      the program that drives bridle-agent reported an error, or is gone
     ├── MachineError         the operating system refused
     │   ├── DiskError        a file could not be read or made durable
     │   │   └── SessionFileUnusable  the file of a host's session
@@ -266,6 +267,12 @@ class ModelFailure(AgentError):
         self.request_id = request_id
         self.terminal_reason = terminal_reason
         """`prompt_too_long` asks for compaction; most are `completed`."""
+
+
+class HostFailure(AgentError):
+    """The host of an agent reported an error, or closed its input before it responded."""
+
+    code = "HOST_FAILED"
 
 
 class MachineError(Error):

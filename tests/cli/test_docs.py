@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tools import man_page
 from tools.command_reference import PAGE, reference
 
 
@@ -11,3 +12,7 @@ def test_the_page_of_commands_is_what_make_docs_would_write() -> None:
 
 def test_the_page_is_the_same_in_any_terminal() -> None:
     assert all(len(line) <= 100 for line in reference().splitlines() if line.startswith("  "))
+
+
+def test_the_man_page_is_what_make_docs_would_write() -> None:
+    assert man_page.PAGE.read_text(encoding="utf-8") == man_page.page(), "run `make docs`"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import keyword
 import os
 import signal
 import subprocess
@@ -55,7 +56,7 @@ def test_version_is_printed() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, f"bridle {__version__}\n", "")
 
 
-@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",), ("help",)])
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])
 def test_help_lists_what_is_built_and_names_what_is_not(arguments: tuple[str, ...]) -> None:
     done = bridle(*arguments)
     assert (done.returncode, done.stderr) == (0, "")
@@ -73,7 +74,7 @@ def test_a_command_that_is_not_built_says_so_and_exits_2(name: str) -> None:
     assert f"`bridle {name}` is not built yet" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["runs", "undo", "import", "config", "completion", "help"])
+@pytest.mark.parametrize("name", ["fleet"])
 def test_a_planned_command_is_known_and_not_built(name: str) -> None:
     assert command_table.COMMANDS[name].module is None
     document = json.loads(bridle(name, "anything", "--json").stderr)
@@ -111,7 +112,7 @@ def test_every_built_command_has_help_and_a_json_option() -> None:
     for command in command_table.COMMANDS.values():
         if command.module is None:
             continue
-        done = bridle(command.name, "--help")
+        done = bridle(command.name, "-h" if command.name != "agent" else "--help")
         assert (done.returncode, done.stderr) == (0, "")
         if command.name == "agent":
             continue  # it has the help text and the options of `claude`
@@ -220,8 +221,11 @@ def test_names_in_the_table_are_unique_and_modules_follow_them() -> None:
     commands = command_table.USER_COMMANDS + command_table.MACHINE_COMMANDS
     assert len(command_table.COMMANDS) == len(commands)
     for command in commands:
-        packages = ("runs", "agents", "repository") if command in command_table.USER_COMMANDS else ("machine",)
+        packages = (
+            ("runs", "agents", "repository", "reference") if command in command_table.USER_COMMANDS else ("machine",)
+        )
         module = command.name.replace(":", "_").replace("-", "_")
+        module += "_" * keyword.iskeyword(module)
         assert command.module in (None, *(f"bridle.cli.commands.{package}.{module}" for package in packages))
         if command.name != "agent":  # it exits as `claude` does, also by signals
             assert set(command.exit_codes) <= set(exit_codes.MEANINGS)

@@ -30,6 +30,11 @@ CLEAN_CODES = {
     1: "something could not be removed",
     2: "wrong usage, or not confirmed; nothing was removed",
 }
+UNDO_CODES = {
+    0: "the run is undone, or has left nothing",
+    1: MEANINGS[1],
+    2: "refused or not confirmed; nothing was changed",
+}
 DRIVE_CODES = {
     0: "the run completed",
     1: "the run failed, was halted, or its process cannot continue",
@@ -63,6 +68,11 @@ READ_CODES = {
     0: "the log could be read",
     1: "the output could not be printed",
     2: "wrong usage, or the log could not be read",
+}
+EXPORT_CODES = {
+    0: "the file is written",
+    1: "the file could not be written",
+    2: "wrong usage, OUT exists, or a log could not be read; nothing was written",
 }
 COMPARE_CODES = {0: "no difference", 1: "a decision differs", 2: MEANINGS[2]}
 AUDIT_CODES = {0: "no problem", 1: "a problem; its file is named", 2: MEANINGS[2]}
@@ -104,14 +114,14 @@ USER_COMMANDS = (
     Command("init", "repository.init", "Detect how this repository is tested; write bridle.toml and a first plan."),
     Command("plan", "repository.plan", "Let an agent read, ask you questions and write PLAN.md.", PLAN_CODES),
     Command("run", "runs.run", "Work through a plan's tasks until each is verified done.", LOOP_CODES),
-    Command("runs", None, "List the runs of this repository."),
+    Command("runs", "runs.runs", "List the runs of this repository."),
     Command("status", "runs.status", "Show the receipt of a run as it is now."),
     Command("resume", "runs.resume", "Continue a run after a crash, an interruption or a limit.", LOOP_CODES),
     Command("stop", "runs.stop", "Stop a run cleanly."),
     Command("hint", "runs.hint", "Add a hint to the next iteration of a run."),
     Command("retry", "runs.retry", "Try a task of a run again."),
     Command("answer", "runs.answer", "Answer a breakpoint or an agent's question.", ANSWER_CODES),
-    Command("undo", None, "Restore the branch and the files from before a run."),
+    Command("undo", "runs.undo", "Restore the branch and the files from before a run.", UNDO_CODES),
     Command("drive", "runs.drive", "Execute a run's pending effects until it ends.", DRIVE_CODES),
     Command("replay", "runs.replay", "Replay a run from its journal, with no agent, and compare.", COMPARE_CODES),
     Command("audit", "runs.audit", "Verify a run's checksums, sequence and receipts.", AUDIT_CODES),
@@ -120,19 +130,20 @@ USER_COMMANDS = (
     Command("ask", "agents.ask", "Run an agent once and stream its output.", ASK_CODES),
     Command("inspect", "agents.inspect", "Show the record and the outcome of an agent's log, offline.", READ_CODES),
     Command("show", "agents.show", "Show the conversation in an agent's log.", READ_CODES),
-    Command("export", None, "Export a conversation as HTML, Markdown or JSON."),
-    Command("watch", None, "Serve a web page of the runs on this machine."),
-    Command("top", None, "Show the runs on this machine full-screen."),
+    Command("export", "agents.export", "Keep a run or a conversation as HTML, Markdown or JSON.", EXPORT_CODES),
+    Command("watch", "runs.watch", "Serve a web page of the runs."),
+    Command("top", "runs.top", "Show the runs full-screen."),
     Command("plugin", "agents.plugin", "Install, remove or locate the Claude Code plugin.", PLUGIN_CODES),
     Command("stage", "agents.stage", "Serve a scripted model on loopback."),
     Command("agent", "agents.agent", "Run bridle-agent, the drop-in for `claude`.", AGENT_CODES),
     Command("shim", "agents.shim", "Put a `claude` that starts bridle-agent into a folder."),
-    Command("import", None, "Write a plan from GitHub issues."),
+    Command("import", "repository.import_", "Write a plan from GitHub issues."),
     Command("fleet", None, "Run many plans on many machines."),
     Command("trust", "repository.trust", "Agree to the hooks and settings of this repository."),
-    Command("config", None, "Show the settings in force and their source."),
-    Command("help", None, "Show a page of the documentation."),
-    Command("completion", None, "Print the completion of a shell."),
+    Command("config", "repository.config", "Show the settings in force and their source."),
+    Command("help", "reference.help", "Show a page of the documentation."),
+    Command("completion", "reference.completion", "Print the completion of a shell."),
+    Command("schema", "reference.schema", "Print the JSON Schema of bridle.toml or prd.json, for editors."),
     Command("doctor", "repository.doctor", "Check what is installed, what is missing and how to fix it.", READY_CODES),
     Command("clean", "runs.clean", "Remove old logs and runs, by age, after asking.", CLEAN_CODES),
 )

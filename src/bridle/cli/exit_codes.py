@@ -18,7 +18,7 @@ MEANINGS = {
     USAGE: "wrong usage or bad input; nothing was started",
     LIMIT_REACHED: "a limit was reached",
     WAITING: "waiting for you",
-    AGENT_UNUSABLE: "the agent cannot be used (not found, not logged in)",
+    AGENT_UNUSABLE: "the agent cannot be used (not found, not logged in, endpoint not reachable)",
     INTERRUPTED: "interrupted; state is safe",
     READER_GONE: "the reader of the output closed it",
 }

@@ -14,6 +14,8 @@ from bridle.cli import command_table
 from bridle.cli.exit_codes import FAILED, INTERRUPTED, READER_GONE, USAGE
 from bridle.cli.standard_streams import prepare_streams
 
+HELP_OPTIONS = ["-h", "--help"]
+
 # All imports of `bridle status` make fewer. This many need some megabytes.
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
@@ -108,7 +110,7 @@ def _flush(code: int) -> int:
 
 def _dispatch(arguments: list[str]) -> int:
     name, rest = (arguments[0], arguments[1:]) if arguments else ("--help", [])
-    if name in ("--help", "-h") or arguments == ["help"]:
+    if name in ("--help", "-h"):
         print(_overview())
         return 0
     if name in ("--version", "-V"):
@@ -147,7 +149,8 @@ def _invoke_click(command: object, name: str, arguments: list[str]) -> int:
     if not isinstance(command, click.Command):
         raise TypeError(f"the module of {name} has no command")
     try:
-        with command.make_context(f"bridle {name}", list(arguments)) as context:
+        names = command.context_settings.get("help_option_names", HELP_OPTIONS)
+        with command.make_context(f"bridle {name}", list(arguments), help_option_names=names) as context:
             code = command.invoke(context)
     except click.exceptions.Exit as end:
         code = end.exit_code
@@ -172,7 +175,10 @@ def _overview() -> str:
         lines += [f"  {command.name:<{width}}  {command.summary}" for command in built]
     missing = [command.name for command in command_table.USER_COMMANDS if command.module is None]
     lines += ["", f"Not built yet: {', '.join(missing)}."]
-    lines += ["", "Run `bridle COMMAND --help` for the options of a command, `bridle --version` for the version."]
+    lines += [
+        "",
+        "Run `bridle COMMAND -h` for the options of a command, `bridle help` for the pages of the documentation.",
+    ]
     return "\n".join(lines)
 
 

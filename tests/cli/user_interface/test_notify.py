@@ -126,4 +126,4 @@ def test_without_the_library_the_message_names_the_extra(tmp_path: Path) -> None
     write_user_settings('notify = "json://localhost"\n')
     done = here.bridle("run", PYTHONPATH=str(tmp_path / "without"))
     assert done.returncode == 2, done.stderr
-    assert "pip install 'bridle[notify]'" in done.stderr
+    assert "pip install 'bridle-cli[notify]'" in done.stderr

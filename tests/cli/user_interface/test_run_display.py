@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import pty
 import re
-import select
 import signal
-import struct
 import subprocess
-import termios
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
+from tests.cli.fixtures.terminal import plain, terminal
 from tests.fixtures.bridle_program import BRIDLE
-from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
+from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, make_project
 
 PLAN = "# Two\n\n## One\nCheck: `test -f one`\n\n## Two\nCheck: `test -f two`\n"
 WORKS = "open(task.lower(), 'w').close()"
@@ -37,81 +29,6 @@ show(type="assistant", parent_tool_use_id=None, message={"id": "m", "role": "ass
 answer["summary"] = words
 open(task.lower(), 'w').close()
 """
-
-
-class Terminal:
-    """A program on a terminal of its own, and all that it printed there."""
-
-    def __init__(self, child: subprocess.Popen[bytes], master: int) -> None:
-        self._child = child
-        self._master = master
-        self.seen = ""
-
-    def until(self, pattern: str) -> None:
-        """Read until this was printed."""
-        deadline = time.monotonic() + LIMIT_SECONDS
-        while not re.search(pattern, self.seen):
-            assert time.monotonic() < deadline, f"no {pattern!r} in {self.seen[-3000:]!r}"
-            assert self._read(), f"it ended without {pattern!r}: {self.seen[-3000:]!r}"
-
-    def press(self, keys: str) -> None:
-        os.write(self._master, keys.encode())
-
-    def end(self) -> int:
-        """Read to the end; the exit code."""
-        deadline = time.monotonic() + LIMIT_SECONDS
-        while self._read():
-            assert time.monotonic() < deadline, f"it does not end: {self.seen[-3000:]!r}"
-        return self._child.wait(LIMIT_SECONDS)
-
-    def modes(self) -> list[object]:
-        """How the terminal is set."""
-        return termios.tcgetattr(self._master)[:4]
-
-    def _read(self) -> bool:
-        if not select.select([self._master], [], [], LIMIT_SECONDS)[0]:
-            raise AssertionError(f"silence after {self.seen[-3000:]!r}")
-        try:
-            chunk = os.read(self._master, 65536)
-        except OSError:  # nobody holds the other side any more
-            return False
-        self.seen += chunk.decode("utf-8", "replace")
-        return bool(chunk)
-
-
-@contextmanager
-def terminal(
-    here: Project, *arguments: str, program: tuple[str, ...] | None = None, **environment: str
-) -> Iterator[Terminal]:
-    """Run a command, or any program, on a terminal of 100 columns."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
-    child = subprocess.Popen(
-        program or [str(BRIDLE), *arguments],
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        cwd=here.folder,
-        env=here.environment(**{"TERM": "xterm-256color", **environment}),
-        start_new_session=True,
-        preexec_fn=_own_terminal,
-    )
-    os.close(slave)
-    try:
-        yield Terminal(child, master)
-    finally:
-        child.kill()
-        child.wait(LIMIT_SECONDS)
-        os.close(master)
-
-
-def _own_terminal() -> None:
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-
-def plain(text: str) -> str:
-    """Without the sequences that rich itself writes."""
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
 
 
 def test_on_a_terminal_the_tasks_stand_at_the_bottom_and_the_receipt_comes_last(tmp_path: Path) -> None:

@@ -126,6 +126,8 @@ class LightCommand:
                 if option.value is not None and not has_value:
                     value = _next(rest, name)
                 options[name] = value
+            elif argument == "-h":
+                options[_HELP.name] = ""
             elif argument.startswith("-") and argument != "-":
                 raise UsageError(f"unknown option {argument!r}")
             else:

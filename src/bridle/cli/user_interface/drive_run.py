@@ -19,6 +19,7 @@ from bridle.engine.entries import refused_commands
 from bridle.engine.hooks.find_hooks import repository_of
 from bridle.engine.hooks.run_hooks import Hooks
 from bridle.engine.iterate.iteration_report import COMPLETED, FAILED, HALTED, NONE
+from bridle.ground.user_environment import user_environment
 from bridle.journal.stores.file_store import FileStore
 from bridle.views.format_amounts import format_usd
 
@@ -46,7 +47,9 @@ def drive_and_report(run: Path, drive_options: DriveOptions, options: CommandOpt
     hooks = Hooks(repository_of(run), os.environ, options.plugin_root, enabled=options.hooks)
     sandbox = replace(drive_options.agents.sandbox, on_refused=partial(refused_commands.record, run))
     drive_options = replace(drive_options, agents=replace(drive_options.agents, sandbox=sandbox))
-    driven = run_interruptible(driver.Driver(lambda: FileStore(run), run, hooks, drive_options, say=say).drive())
+    environment = user_environment(os.environ)
+    driving = driver.Driver(lambda: FileStore(run), run, hooks, drive_options, environment=environment, say=say)
+    driven = run_interruptible(driving.drive())
     resume = f"bridle drive {shown_run(run)}"
     if driven is None:
         say(f"interrupted; finished work is saved. Continue with: {resume}")

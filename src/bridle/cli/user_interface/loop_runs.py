@@ -23,15 +23,20 @@ from bridle.engine.iterate.iteration_report import COMPLETED
 from bridle.errors import AgentError, Error
 from bridle.ground.home import bridle_home
 from bridle.ground.threads import in_thread
+from bridle.ground.user_environment import user_environment
 from bridle.journal.format import layout
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.find_run import runs_folder
 from bridle.loop import user_messages
-from bridle.loop.control.branch_facts import with_branch_facts
+from bridle.loop.control.branch_facts import check_not_undone, with_branch_facts
+from bridle.loop.control.changed_agents import agent_in_force
+from bridle.loop.control.changed_plan import find_changes
 from bridle.loop.control.current_state import read_receipt
 from bridle.loop.control.foreign_runs import check_foreign, is_foreign, own_limits
 from bridle.loop.control.run_place import check_place
-from bridle.loop.control.runs import RunEnd, RunRequest, RunStatus, create, drive_loop_run
+from bridle.loop.control.runs import RunEnd, RunStatus, drive_loop_run
+from bridle.loop.control.start_run import RunRequest, create
+from bridle.loop.plan.model import Plan
 from bridle.loop.plan.tick_boxes import tick
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED
@@ -60,6 +65,7 @@ EXIT_CODES = {
     RunStatus.NEEDS_YOU: exit_codes.WAITING,
     RunStatus.INTERRUPTED: exit_codes.INTERRUPTED,
     RunStatus.AGENT_UNUSABLE: exit_codes.AGENT_UNUSABLE,
+    RunStatus.BAD_PLAN: exit_codes.USAGE,
 }
 
 
@@ -148,21 +154,27 @@ async def drive_to_receipt(
     resume: str | None = None,
     sandbox: str | None = None,
     limits: Mapping[str, Any] = MappingProxyType({}),
+    agent: Mapping[str, Any] = MappingProxyType({}),
     record: Record | None = None,
+    new_plan: Plan | None = None,
 ) -> int:
     """Drive a run to its end, print its receipt, notify, and return the exit code.
 
     `resume` is the command that continues this run, if it is not `bridle resume`; `sandbox` is a mode for this driver,
-    and `limits` are those that the user changes. A run that came with its repository gets the user's own sandbox mode
-    and limits, whichever command continues it. `record` writes the user's command to the journal, with the limits that
-    change; it is called once nothing refuses the driver.
+    `limits` are those that the user changes, and `agent` are the settings of agents that the user changes. A run that
+    came with its repository gets the user's own sandbox mode and limits, whichever command continues it. `record`
+    writes the user's command to the journal, with the limits that change; it is called once nothing refuses the driver.
+    `new_plan` is a plan that it records.
     """
-    store, variables = FileStore(run), dict(os.environ) if environment is None else environment
+    store, variables = FileStore(run), user_environment(os.environ) if environment is None else environment
     inputs, was_completed = read_inputs(store), store.position().end == COMPLETED
     repository, settings = Path(inputs.repository), inputs.settings
     if not was_completed:
+        check_not_undone(store)
         check_place(inputs, run)
         if record is not None:
+            if new_plan is None:
+                say_changed_plan(run)
             if not settings.uses_worktrees:
                 check_unlocked(repository)
             await check_no_driver(run)
@@ -179,9 +191,16 @@ async def drive_to_receipt(
     if chosen is not None:
         say(sandbox_line(chosen))
 
+    if agent and not was_completed:
+        settings = agent_in_force(store, settings, agent)
+        for line in _describe_agents(settings, repository, variables, is_sandboxed=chosen is not None and chosen.is_on):
+            say(line)
+
     def record_command() -> None:
         if changed_limits:
             user_messages.send(store, user_messages.LIMITS, changed_limits)
+        if agent:
+            user_messages.send(store, user_messages.AGENT, dict(agent))
         if record is not None:
             record(changed_limits)
 
@@ -189,16 +208,21 @@ async def drive_to_receipt(
         is_elsewhere = was_completed or settings.uses_worktrees
         working_copy = nullcontext() if is_elsewhere else hold_working_copy(repository, run.name)
         async with working_copy, display_for(run, inputs, variables) as display:
-            return await drive_loop_run(
-                run,
-                variables,
-                display.say,
-                with_hooks=with_hooks,
-                watch=display.watch,
-                on_receipt=display.show_receipt,
-                sandbox=chosen,
-                record=record_command,
-            )
+            commands: list[Callable[[], None]] = [record_command]
+            while True:
+                end = await drive_loop_run(
+                    run,
+                    variables,
+                    display.say,
+                    with_hooks=with_hooks,
+                    watch=display.watch,
+                    on_receipt=display.show_receipt,
+                    sandbox=chosen,
+                    record=commands.pop() if commands else None,
+                    new_plan=new_plan,
+                )
+                if end.status is not RunStatus.NEEDS_YOU or not await display.wait_for_answer():
+                    return end
 
     before = store.position().seq
     gc.freeze()  # modules live as long as the driver: no collection of garbage need look at them
@@ -225,6 +249,15 @@ async def drive_to_receipt(
     if addresses and end.status is not RunStatus.INTERRUPTED:
         await notify.send(addresses, receipt, end.reason, say)
     return EXIT_CODES[end.status]
+
+
+def say_changed_plan(run: Path) -> None:
+    """Print how plan and settings differ from those that a run uses."""
+    changes = find_changes(run, os.environ)
+    for line in changes:
+        say(line)
+    if changes:
+        say(f"the run uses its own plan; to take the new one for what is not done: bridle resume {run.name} --replan")
 
 
 async def _current_receipt(run: Path, environment: Mapping[str, str]) -> Receipt:

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
-from bridle.cli.user_interface.agent_ending import read_meta_if_possible
 from bridle.cli.user_interface.terminal import chosen_run, shown_run, top_of
-from bridle.engine.process.effects import AGENT, SKILL
 from bridle.errors import RunNotFound, UsageError
 from bridle.ground.git_folder import folders_up_to_top, repository_top
 from bridle.journal.format import layout
 from bridle.journal.stores.find_run import LAST, matching_runs, runs_folders
-from bridle.journal.stores.store import Store
-from bridle.run.log_meta import LOG_SUFFIX, LogMeta
+from bridle.run.log_meta import LOG_SUFFIX
+from bridle.views.run_data.run_logs import LOGS, NamedLog, NamedTask, RunLogs, logs_in, logs_of_run
 
 NEWEST = "last"
-LOGS = Path(".ralph/logs/claude")
-# Runs with worktrees keep their logs there.
-WORKTREES = Path(".ralph/worktrees")
 _FILE_SUFFIXES = (LOG_SUFFIX, ".jsonl", ".json", ".log", ".txt")
 _SHOWN_CHOICES = 8
 # The search for logs below the repository's top begins with the nearest folders and takes at most a second.
@@ -30,53 +25,6 @@ _SEARCHED_FOLDERS = 20_000
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})  # many folders, and never those of a user
 _RUN_DIGITS = 5  # no plan has ten thousand tasks
 _NAME_CHARACTERS = 200  # a longer name is not that of a run or a task
-
-
-class NamedLog(Struct, frozen=True):
-    """A log, and what its agent worked on where that is known."""
-
-    path: Path
-    task: str = ""
-    key: str = ""
-    """The name by which the task is found: its title, or the id of the effect."""
-    iteration: int | None = None
-    attempt: int = 1
-    """Greater than 1 for an agent that was started again in the same iteration."""
-    agent: str = ""
-
-    @property
-    def title(self) -> str:
-        """What the agent worked on, in one line; empty where that is not known."""
-        iteration = "" if self.iteration is None else f": iteration {self.iteration}"
-        attempt = "" if self.attempt == 1 else f", attempt {self.attempt}"
-        agent = f" ({self.agent})" if self.agent else ""
-        return f"{self.task}{iteration}{attempt}{agent}" if self.task else ""
-
-
-class NamedTask(Struct, frozen=True):
-    """A task of a run, and the agents that worked on it."""
-
-    number: int
-    names: tuple[str, ...]
-    """Its title, then its ids and labels."""
-    logs: tuple[NamedLog, ...] = ()
-
-    @property
-    def title(self) -> str:
-        """Its title."""
-        return self.names[0]
-
-    def __str__(self) -> str:
-        return f"task {self.number} {self.title!r}"
-
-
-class RunLogs(Struct, frozen=True):
-    """The logs of a run."""
-
-    run: Path
-    tasks: tuple[NamedTask, ...]
-    logs: tuple[NamedLog, ...]
-    """Those of all tasks, in the order of their start."""
 
 
 class NamedLogs(Struct, frozen=True):
@@ -89,12 +37,23 @@ class NamedLogs(Struct, frozen=True):
 def find_logs(target: str, task: str | None = None, iteration: int | None = None) -> NamedLogs:
     """Return the logs that a user has named; raise UsageError where the name is wrong or ambiguous."""
     if task is not None:
-        return _of_task(logs_of_run(chosen_run(target, None)), task, iteration)
+        return _of_task(_logs_of(chosen_run(target, None)), task, iteration)
     if target == NEWEST and not os.path.exists(NEWEST):
         return NamedLogs((NamedLog(newest_log()),))
     if _is_path(target):
         return NamedLogs((NamedLog(Path(target)),))
     return _of_name(target, iteration)
+
+
+def find_log_file(target: str) -> Path | None:
+    """Return the log that an argument names as a file; None where it can only be a run."""
+    if _is_path(target):
+        return Path(target)
+    if not os.path.isfile(target):
+        return None
+    if target != LAST and matching_runs(target, *runs_folders(None, os.environ)):
+        raise UsageError(f"{target!r} could be a run or a file", remedy=f"The file is ./{target}.")
+    return Path(target)
 
 
 def newest_log() -> Path:
@@ -103,68 +62,14 @@ def newest_log() -> Path:
     top = repository_top(here)
     places = [[here], *([above] for above in here.parents)] if top is None else [_folders_with_logs(top, here)]
     for folders in places:
-        paths = {path for folder in folders for path in _logs_in(folder) if path.is_file()}
+        paths = {path for folder in folders for path in logs_in(folder) if path.is_file()}
         if paths:
             return max(paths, key=lambda path: (path.stat().st_mtime_ns, path.name))
     raise UsageError(f"no log in {LOGS}", remedy="Name a file, a run or a task, or `-` for standard input.")
 
 
-def logs_of_run(run: Path) -> RunLogs:
-    """Return the logs of a run's agents, by task and in the order of their start."""
-    from bridle.journal.stores.file_store import FileStore
-    from bridle.loop.run_inputs import is_loop_run, read_inputs
-
-    store, folders = FileStore(run), [top_of(run.absolute()), top_of(Path.cwd())]
-    if is_loop_run(store):
-        inputs = read_inputs(store)
-        folders += [Path(inputs.repository), *map(Path, inputs.worktrees)]
-        names: list[tuple[str, ...]] = [(task.title,) for task in inputs.plan.tasks]
-        logs = tuple(_logs_of_iterations(run.name, folders))
-    else:
-        names = _names_of_effects(store)
-        logs = tuple(_logs_of_effects(run.name, folders, names))
-    tasks = (
-        NamedTask(number, task, tuple(log for log in logs if log.key in task))
-        for number, task in enumerate(names, start=1)
-    )
-    return RunLogs(run, tuple(tasks), logs)
-
-
-def _logs_of_iterations(run: str, folders: Sequence[Path]) -> Iterator[NamedLog]:
-    """Yield the logs of a run of the loop; their purpose is that of `effects.work_purpose`."""
-    for label, attempt, path, meta in _logs_with_purpose(run, folders):
-        title, _, number = label.rpartition(": iteration ")
-        iteration = int(number) if number.isdecimal() else None
-        yield NamedLog(path, title, title, iteration, attempt, meta.agent or "")
-
-
-def _logs_of_effects(run: str, folders: Sequence[Path], names: Iterable[tuple[str, ...]]) -> Iterator[NamedLog]:
-    """Yield the logs of a process's agents; their purpose has the id of the effect."""
-    titles = {effect_id: title for title, effect_id, *_ in names}
-    for effect_id, attempt, path, meta in _logs_with_purpose(run, folders):
-        yield NamedLog(path, titles.get(effect_id, effect_id), effect_id, None, attempt, meta.agent or "")
-
-
-def _logs_with_purpose(run: str, folders: Sequence[Path]) -> Iterator[tuple[str, int, Path, LogMeta]]:
-    """Yield label, attempt, path and meta of the logs whose purpose names a run, in the order of their start."""
-    attempts: dict[str, int] = {}
-    paths = {path.resolve() for folder in folders for path in _logs_in(folder)}
-    for path in sorted(paths, key=lambda path: path.name):
-        meta = read_meta_if_possible(path)
-        owner, _, label = (meta.purpose or "").partition("/")
-        if owner == run and label:
-            attempts[label] = attempts.get(label, 0) + 1
-            yield label, attempts[label], path, meta
-
-
-def _names_of_effects(store: Store) -> list[tuple[str, ...]]:
-    """Return title, id and label of each effect that an agent executes."""
-    names: list[tuple[str, ...]] = []
-    for effect in store.state().effects.values():
-        if effect.kind in (AGENT, SKILL):
-            title = store.task(effect).title or effect.label or effect.task_id
-            names.append((title, effect.effect_id, effect.label or "", effect.task_id))
-    return names
+def _logs_of(run: Path) -> RunLogs:
+    return logs_of_run(run, top_of(Path.cwd()))
 
 
 def _of_run(logs: RunLogs, iteration: int | None) -> NamedLogs:
@@ -192,7 +97,7 @@ def _of_name(name: str, iteration: int | None) -> NamedLogs:
         remedy = "Pass more of the name, or the run and the task: bridle show RUN TASK"
         raise UsageError(f"{name!r} could be {_listed(choices)}", remedy=remedy)
     if runs:
-        return _of_run(logs_of_run(runs[0]), iteration)
+        return _of_run(_logs_of(runs[0]), iteration)
     if newest is not None and tasks:
         return _chosen(newest.run, str(tasks[0]), tasks[0].logs, iteration)
     if os.path.exists(name):
@@ -209,7 +114,7 @@ def _is_number(name: str) -> bool:
 
 def _newest_run() -> RunLogs | None:
     try:
-        return logs_of_run(chosen_run(LAST, None))
+        return _logs_of(chosen_run(LAST, None))
     except RunNotFound:
         return None
 
@@ -279,9 +184,3 @@ def _folder_names(folder: Path) -> list[str]:
             return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
     except OSError:
         return []
-
-
-def _logs_in(folder: Path) -> Iterator[Path]:
-    for place in (folder, *(folder / WORKTREES).glob("*")):
-        # Not what an agent put in the place of a log: a named pipe would block.
-        yield from (path for path in (place / LOGS).glob(f"*{LOG_SUFFIX}") if path.is_file())

@@ -79,7 +79,7 @@ def _library() -> Apprise:
     except ImportError as error:
         raise UsageError(
             "`notify` is set, but apprise is not installed",
-            remedy="Run `pip install 'bridle[notify]'`, or remove `notify` from the settings.",
+            remedy="Run `pip install 'bridle-cli[notify]'`, or remove `notify` from the settings.",
         ) from error
     logger = logging.getLogger("apprise")  # it would print addresses
     logger.addHandler(logging.NullHandler())

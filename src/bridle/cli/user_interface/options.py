@@ -42,6 +42,27 @@ def auth_option(function: Decorated) -> Decorated:
     return click.option("--auth", type=click.Choice(["auto", "login", "key"]), help=text)(function)
 
 
+def agent_options(function: Decorated) -> Decorated:
+    """Add the options that choose agents, their model and their reasoning, to `run` and `resume`."""
+    for option in (
+        click.option(
+            "--reasoning", type=click.Choice(["none", "low", "med", "high"]), help="How much the model may think."
+        ),
+        click.option("--model", help="The model.  [default: sonnet]"),
+        click.option("--agent", multiple=True, help="The agent; of several, the next one takes over at a usage limit."),
+    ):
+        function = option(function)
+    return function
+
+
+def listed_agents(flags: dict[str, Any]) -> dict[str, Any]:
+    """Return the flags that were given, with the names of agents as a list: `--agent a,b --agent c`."""
+    given = {name: value for name, value in flags.items() if value is not None and value != ()}
+    if "agent" in given:
+        given["agent"] = [name for names in given["agent"] for name in names.split(",")]
+    return given
+
+
 def sandbox_option(function: Decorated) -> Decorated:
     """Add the option --sandbox, whose default is the variable BRIDLE_SANDBOX."""
     return _add_sandbox_option(function, "BRIDLE_SANDBOX", "$BRIDLE_SANDBOX, else your settings, else auto")

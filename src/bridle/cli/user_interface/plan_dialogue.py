@@ -13,6 +13,7 @@ from bridle.cli.exit_codes import FAILED, INTERRUPTED, SUCCESS, WAITING
 from bridle.cli.user_interface.terminal import clean, run_interruptible, say
 from bridle.cli.user_interface.worktree_costs import count_worktrees
 from bridle.errors import UsageError
+from bridle.ground.user_environment import user_environment
 from bridle.loop.plan import drafting
 from bridle.loop.plan.model import Plan
 from bridle.loop.settings.model import Settings
@@ -135,7 +136,7 @@ class Planner(Struct):
         )
         is_announced = self.session_id is None
 
-        agent_run = AgentRun(request, environment=dict(os.environ), say=say, is_announced=is_announced)
+        agent_run = AgentRun(request, environment=user_environment(os.environ), say=say, is_announced=is_announced)
 
         async def turn() -> Finished:
             await count_worktrees(request.workspace, say)

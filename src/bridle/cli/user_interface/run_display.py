@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
@@ -10,14 +11,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
+from bridle.cli.user_interface.input_line import InputLine
 from bridle.cli.user_interface.keyboard import keys
+from bridle.cli.user_interface.run_keys import RunKeys
 from bridle.cli.user_interface.terminal import is_terminal
 from bridle.errors import Error
 from bridle.ground.clock import SteadyClock
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import pending_waits
 from bridle.loop.process.receipt import Receipt
-from bridle.loop.progress_events import AgentPrinted, Progress
+from bridle.loop.progress_events import Progress
 from bridle.loop.run_inputs import RunInputs
 from bridle.views.terminal.escape_controls import escape_line
 from bridle.views.terminal.run_lines import RunPrinter, format_wait
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
     from bridle.wire.record.record import Record
 
 SKIP_KEY = "s"
+# Of a line that the user types: its end.
+TYPED_LINES = 3
 # How often a run without a live view is checked for a wait, the shortest of which takes seconds.
 WAIT_POLL_SECONDS = 1.0
 
@@ -49,6 +54,10 @@ class RunDisplay(Protocol):
 
     def show_receipt(self, receipt: Receipt) -> None:
         """Show the present state of the run."""
+        ...
+
+    async def wait_for_answer(self) -> bool:
+        """Wait until an open question is answered; False where the user cannot be asked here, or does not answer."""
         ...
 
     async def __aenter__(self) -> Self: ...
@@ -96,6 +105,10 @@ class LineDisplay:
     def show_receipt(self, _receipt: Receipt) -> None:
         """Print nothing: each event has its line already."""
 
+    async def wait_for_answer(self) -> bool:
+        """Return False: there is no keyboard."""
+        return False
+
     async def __aenter__(self) -> Self:
         self._ticking = asyncio.create_task(self._print_waits())
         return self
@@ -135,6 +148,10 @@ class LiveDisplay:
             shows_tools=False,
             is_parallel=_is_parallel(folders),
         )
+        self._keys = RunKeys(run, self.say, self._printer.show_tools)
+        self._has_keys = False
+        self._is_asked = False
+        """Whether a question is open."""
         self._has_receipt = False
         self._console: Console | None = None
         self._live: Live | None = None
@@ -148,8 +165,9 @@ class LiveDisplay:
     def watch(self, progress: Progress) -> None:
         """Show a progress event."""
         self._screen.add_progress(progress, now=self._clock.now().timestamp())
-        if not isinstance(progress, AgentPrinted):
-            self._printer.print(progress)
+        self._printer.print(progress)
+        if self._has_keys:
+            self._keys.watch(progress)
 
     def show_receipt(self, receipt: Receipt) -> None:
         """Show the present state of the run."""
@@ -158,6 +176,7 @@ class LiveDisplay:
             self._has_receipt = True
         with suppress(Error):  # the driver meets the same error and reports it
             self._screen.set_receipt(receipt, pending_waits.current(self._store))
+        self._is_asked = any(task.question for task in receipt.tasks)
 
     async def __aenter__(self) -> Self:
         from rich.console import Console
@@ -165,8 +184,10 @@ class LiveDisplay:
 
         self._console = Console(file=sys.stderr, highlight=False, markup=False, emoji=False)
         self._live = self._stack.enter_context(Live(console=self._console, auto_refresh=False, transient=True))
-        if self._stack.enter_context(keys(self._press)):
+        self._has_keys = self._stack.enter_context(keys(self._keys.press))
+        if self._has_keys:
             self._screen.key = f"press {SKIP_KEY} to try now"
+            self._screen.keys_hint = "? lists the keys"
         self._ticking = asyncio.create_task(self._redraw())
         return self
 
@@ -177,8 +198,16 @@ class LiveDisplay:
         self._live = None
         self._stack.close()
 
+    async def wait_for_answer(self) -> bool:
+        """Wait until the user answers here or by `bridle answer`; False if the line stays empty."""
+        if not self._has_keys:
+            return False
+        return await self._keys.wait_for_answer(1 / SPINS)
+
     async def _redraw(self) -> None:
-        while True:
+        for tick in itertools.count():
+            if tick % SPINS == 0 and self._is_asked and self._has_keys:
+                self._keys.ask_open_questions()
             self._draw()
             await asyncio.sleep(1 / SPINS)
 
@@ -189,18 +218,9 @@ class LiveDisplay:
             return
         width, height = self._console.size
         lines = self._screen.lines(now=self._clock.now().timestamp(), width=width - 1, height=height - 2)
+        if self._keys.line is not None:
+            lines += wrap_line(_typed(self._keys.line), width - 1)[-TYPED_LINES:]
         self._live.update(to_rich_text(lines), refresh=True)
-
-    def _press(self, key: str) -> None:
-        if key.lower() != SKIP_KEY:
-            return
-        has_ended = False
-        while (wait := pending_waits.current(self._store)) is not None and pending_waits.end(
-            FileStore(self._store.run), wait
-        ):
-            has_ended = True  # several workers may wait for the same limit
-        if has_ended:
-            self.say("wait skipped; trying again now")
 
     def _print_above(self, line: Line) -> None:
         from bridle.views.terminal.rich_text import to_rich_text
@@ -210,6 +230,10 @@ class LiveDisplay:
         else:
             text = to_rich_text(wrap_line(line, self._console.width))
             self._console.print(text)
+
+
+def _typed(line: InputLine) -> Line:
+    return Line(((f"{line.label}: ", "question"), (f"{escape_line(line.text)}▏", "")))
 
 
 def _price(record: Record, agent: str) -> float | None:

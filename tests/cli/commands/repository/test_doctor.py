@@ -54,6 +54,76 @@ def test_everything_there_is_ready(tmp_path: Path) -> None:
     assert words["bridle-agent"].startswith("bridle-agent ")
 
 
+def claude_with(tools: Path, answer: str, code: int) -> None:
+    """Install a Claude Code that answers `auth status` so, unless it gets a key."""
+    lines = (
+        '[ "$1" = auth ] || { echo "2.1.197 (Claude Code)"; exit 0; }',
+        'if [ -n "$ANTHROPIC_API_KEY" ]; then echo \'{"loggedIn": true, "authMethod": "api_key"}\'; exit 0; fi',
+        f"echo '{answer}'; exit {code}",
+    )
+    program(tools, "claude", "")
+    (tools / "claude").write_text("#!/bin/sh\n" + "\n".join(lines) + "\n")
+
+
+def login(document: dict[str, Any]) -> tuple[str, str, str]:
+    (part,) = [part for part in document["parts"] if part["name"] == "login"]
+    return part["state"], part["message"], part["remedy"] or ""
+
+
+def test_without_a_login_or_a_key_it_is_not_ready_and_says_what_to_do(tmp_path: Path) -> None:
+    tools, home = tmp_path / "tools", tmp_path / "home"
+    claude_with(tools, '{"loggedIn": false, "authMethod": "none"}', 1)
+    variables = {"BRIDLE_HOME": str(home), "ANTHROPIC_API_KEY": "", "ANTHROPIC_BASE_URL": ""}
+    code, document = doctor(tmp_path, path=tools, **variables)
+    assert (code, document["ready"]) == (1, False)
+    state, message, remedy = login(document)
+    assert (state, message) == ("missing", "claude is not logged in")
+    assert "Run claude and log in, or set ANTHROPIC_API_KEY and choose it (`--auth key`" in remedy
+    # A key alone is not used, as by `bridle run`; chosen, it is.
+    _, document = doctor(tmp_path, path=tools, **{**variables, "ANTHROPIC_API_KEY": "k"})
+    assert "only `--auth key` uses it" in login(document)[1]
+    home.mkdir(mode=0o700)
+    (home / "bridle.toml").write_text('auth = "key"\n')
+    code, document = doctor(tmp_path, path=tools, **{**variables, "ANTHROPIC_API_KEY": "k"})
+    assert (code, login(document)[0]) == (0, "ok")
+    _, document = doctor(tmp_path, path=tools, **variables)
+    assert login(document)[:2] == ("missing", "auth is key, but ANTHROPIC_API_KEY is not set")
+
+
+def test_a_login_is_ready_and_an_agent_that_cannot_be_asked_is_not_judged(tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    claude_with(tools, '{"loggedIn": true, "authMethod": "claude.ai"}', 0)
+    code, document = doctor(tmp_path, path=tools, ANTHROPIC_API_KEY="")
+    assert (code, login(document)[1]) == (0, "claude can log in: claude.ai (auth: login)")
+    for answer in ("unknown command", "[1]", '{"loggedIn": 3}'):
+        claude_with(tools, answer, 0)
+        code, document = doctor(tmp_path, path=tools, ANTHROPIC_API_KEY="")
+        assert (code, "login" in states(document)) == (0, False)
+
+
+def metadata(folder: Path, name: str, version: str) -> None:
+    """What an installer writes beside a distribution's files."""
+    (folder / f"{name.replace('-', '_')}-{version}.dist-info").mkdir(parents=True)
+    text = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    (folder / f"{name.replace('-', '_')}-{version}.dist-info" / "METADATA").write_text(text)
+
+
+def test_the_other_distribution_called_bridle_is_named_where_it_is_installed_beside_ours(tmp_path: Path) -> None:
+    metadata(tmp_path / "both", "bridle-cli", "0.1.0")
+    metadata(tmp_path / "both", "bridle", "0.0.9")
+    code, document = doctor(tmp_path, PYTHONPATH=str(tmp_path / "both"))
+    [part] = [part for part in document["parts"] if part["name"] == "distribution"]
+    assert (code, part["state"]) == (1, "missing")
+    assert "bridle 0.0.9, another project's" in part["message"]
+    assert part["remedy"] == "Run `pip uninstall bridle bridle-cli`, then `pip install bridle-cli`."
+
+
+def test_our_distribution_alone_is_no_news(tmp_path: Path) -> None:
+    metadata(tmp_path / "one", "bridle-cli", "0.1.0")
+    _, document = doctor(tmp_path, PYTHONPATH=str(tmp_path / "one"))
+    assert "distribution" not in states(document)
+
+
 def test_what_is_missing_is_named_with_how_to_mend_it(tmp_path: Path) -> None:
     tools = tmp_path / "tools"
     program(tools, "git", "git version 2.20.1")
@@ -111,7 +181,7 @@ def test_a_user_reads_one_line_for_each_part(tmp_path: Path) -> None:
         [str(BRIDLE), "doctor"], cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
     )
     assert done.returncode == 1
-    assert done.stdout.splitlines()[-1] == "something is missing"
+    assert done.stdout.splitlines()[-1] == "not ready: something is missing"
     assert any(line.startswith("missing  Claude CLI not found: ") for line in done.stdout.splitlines())
 
 

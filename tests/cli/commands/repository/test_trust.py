@@ -46,7 +46,7 @@ def test_the_states_are_printed(tmp_path: Path) -> None:
     (tmp_path / ".a5c").mkdir()
     lines = run_bridle("trust", cwd=tmp_path).stdout.splitlines()
     own = f"  {tmp_path}/.claude/settings.json"
-    assert lines == ["hooks: none", "settings: trusted", own, "bridle.toml: none", "processes: none"]
+    assert lines == ["hooks: none", "settings: trusted", own, "bridle.toml: none", "prompts: none", "processes: none"]
 
 
 def test_showing_and_revoking_exclude_each_other(tmp_path: Path) -> None:

@@ -1,18 +1,16 @@
-"""`bridle answer`: the plugin's hooks run as with `bridle drive`."""
+"""`bridle answer`: which question is meant; the plugin's hooks run as with `bridle drive`."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.cli.fixtures.machine_commands import bridle, create
+from tests.cli.fixtures.open_breakpoint import PROCESS, asking
 from tests.journal.fixtures.recorded_samples import contents
-
-PROCESS = """
-async def process(inputs, ctx):
-    return await ctx.breakpoint({"question": "Ship it?"})
-"""
+from tests.loop.fixtures.fake_agent import make_project
 
 
 @pytest.mark.parametrize("is_named", [True, False])
@@ -51,14 +49,6 @@ def test_a_plugin_that_is_no_folder_is_refused_before_anything_is_written(tmp_pa
     assert contents(tmp_path) == before
 
 
-def asking(folder: Path, run: str) -> str:
-    """Create a run whose breakpoint is open, and return the breakpoint's id."""
-    folder.mkdir(exist_ok=True)
-    (folder / "process.py").write_text(PROCESS, encoding="utf-8")
-    assert create(folder, "--run-id", run).code == 0
-    return str(bridle("run:iterate", run, "--json", cwd=folder).document["effects"][0]["effectId"])
-
-
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     (tmp_path / ".git").mkdir()
@@ -82,6 +72,44 @@ def test_without_a_run_the_questions_of_all_runs_here_are_meant(repository: Path
     assert (done.code, done.stdout) == (0, "answered; continue with: bridle drive of-the-part\n")
     assert bridle("answer", cwd=here).stdout == f"{second} Ship it?\n"
     assert bridle("answer", "--list", "newest", cwd=here).stdout == "newest: no open questions\n"
+
+
+def test_a_text_alone_answers_the_only_open_question(repository: Path) -> None:
+    effect = asking(repository, "r1")
+    assert "the answer is missing" in bridle("answer", effect, cwd=repository).stderr
+    done = bridle("answer", "yes", "--json", cwd=repository)
+    assert (done.code, done.document["effectId"], done.document["value"]["response"]) == (0, effect, "yes")
+    asking(repository, "r2")
+    asking(repository, "r3")
+    done = bridle("answer", "no", cwd=repository)
+    assert (done.code, "2 questions are open: name one before the answer" in done.stderr) == (2, True)
+    assert bridle("answer", "no", "r2", "--json", cwd=repository).document["run"] == "r2"
+    assert bridle("answer", "--approve", "--json", cwd=repository).document["run"] == "r3"
+    done = bridle("answer", "--approve", cwd=repository)
+    assert (done.code, "name the question to answer" in done.stderr) == (2, True)
+
+
+def test_a_question_of_the_loop_is_named_by_its_task(tmp_path: Path) -> None:
+    plan = "# Two\n\n## Paint it\nCheck: `test -f red`\n\n## Name it\nCheck: `test -f bob`\n"
+    agent = """
+    if number <= 2:
+        answer["question"], answer["done"] = f"how for {task}?", False
+    else:
+        open("red" if task == "Paint it" else "bob", "w").close()
+    """
+    here = make_project(tmp_path, plan, agent)
+    assert here.bridle("run", "PLAN.md").returncode == 4
+    listed = here.bridle("answer")
+    assert [line.split(" ", 1)[1] for line in listed.stdout.splitlines()] == [
+        "Paint it: how for Paint it?",
+        "Name it: how for Name it?",
+    ]
+    assert json.loads(here.bridle("answer", "--json").stdout)["questions"][0]["task"] == "Paint it"
+    done = here.bridle("answer", "it", "red")
+    assert (done.returncode, "'it' could be any of these questions" in done.stderr) == (2, True)
+    assert here.bridle("answer", "Paint it", "0").returncode == 0  # a short text is no prefix of an id
+    done = here.bridle("answer", "name", "bob", "--resume")
+    assert (done.returncode, [call["task"] for call in here.calls()]) == (0, ["Paint it", "Name it"] * 2)
 
 
 def test_a_refused_answer_names_what_to_do(repository: Path) -> None:

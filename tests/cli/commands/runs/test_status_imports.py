@@ -46,7 +46,8 @@ OF_BRIDLE = {
     *("cli.commands", "cli.machine_interface", "cli.user_interface", "engine.drive", "engine.hooks"),
     *("ground.children", "ground.descendants", "ground.light", "journal.format", "journal.stores"),
     *("loop.control", "loop.performers", "loop.plan", "loop.process", "loop.settings", "loop.text"),
-    *("loop.working_copy", "run.isolation", "views.terminal", "wire.events", "wire.record"),
+    "loop.undo",
+    *("loop.working_copy", "run.isolation", "views.terminal", "wire.events", "wire.record", "workspace.git_folder"),
 }
 # Of the packages that also have what drives a run, these modules.
 OF_PACKAGE = {
@@ -57,6 +58,7 @@ OF_PACKAGE = {
     "loop.performers": {"driver_time", "earlier_attempts"},
     "loop.plan": {"model"},
     "loop.settings": {"limits"},
+    "loop.undo": {"undo_entries"},
     "run.isolation": {"sandbox_rules", "scope"},
     "views.terminal": {"escape_controls", "receipt", "styled_lines"},
     "wire.events": {"surrogates"},

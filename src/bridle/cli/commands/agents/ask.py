@@ -77,6 +77,7 @@ def command(**options: Any) -> int:
     Every byte that the agent prints is kept in .ralph/logs/claude/ in its working folder.
     """
     from bridle.cli.user_interface import ask_report
+    from bridle.ground.user_environment import user_environment
     from bridle.run.runner import AgentRun
 
     as_json = options["as_json"]
@@ -84,7 +85,7 @@ def command(**options: Any) -> int:
     live = None if as_json else _live(request.agent)
     show = _show_nothing if live is None else live.show
     on_retry = _ignore_retry if live is None else live.start_again
-    agent_run = AgentRun(request, environment=dict(os.environ), say=_say, on_retry=on_retry)
+    agent_run = AgentRun(request, environment=user_environment(os.environ), say=_say, on_retry=on_retry)
     finished = run_interruptible(_run(agent_run, _with_key_source(show, request.task)))
     if finished is None and agent_run.finished is None:
         raise KeyboardInterrupt

@@ -13,15 +13,16 @@ import click
 from msgspec import Struct
 
 from bridle.cli.user_interface import terminal
-from bridle.cli.user_interface.agent_ending import agent_of, ending_of, is_over
 from bridle.errors import UsageError
-from bridle.wire.dialects.dialect_table import AGENTS, DEFAULT_AGENT, decoder_for
+from bridle.views.run_data.log_ending import agent_of, ending_of, is_over
+from bridle.wire.dialects.dialect_table import AGENTS, DEFAULT_AGENT
 
 if TYPE_CHECKING:
-    from bridle.cli.user_interface.named_logs import NamedLog, NamedLogs
+    from bridle.cli.user_interface.named_logs import NamedLogs
     from bridle.views.log_chunks import Chunk, Log
+    from bridle.views.read_conversation import Conversation
+    from bridle.views.run_data.run_logs import NamedLog
     from bridle.views.terminal.conversation import ColourView, PlainView
-    from bridle.wire.record.outcome import Ending
 
 STDIN = "-"
 NEWEST = "last"
@@ -33,6 +34,7 @@ SHOWN_CHARACTERS = 10_000
 @click.argument("target", metavar="[RUN|TASK|FILE|-|last]", default=NEWEST)
 @click.argument("task", metavar="[TASK]", required=False)
 @click.option("--iteration", type=click.IntRange(1), help="Only this iteration of the task.")
+@click.option("--prompt", "as_prompt", is_flag=True, help="Show the prompt of TASK: the last, or that of --iteration.")
 @click.option("--follow", "-f", is_flag=True, help="Keep reading while the log grows; with `-`, measure durations.")
 @click.option("--thinking/--no-thinking", default=True, show_default=True, help="Show the model's reasoning.")
 @click.option("--full", is_flag=True, help="Do not shorten anything.")
@@ -46,6 +48,7 @@ def command(
     target: str,
     task: str | None,
     iteration: int | None,
+    as_prompt: bool,
     follow: bool,
     thinking: bool,
     full: bool,
@@ -58,11 +61,16 @@ def command(
     RUN is a run's id or the beginning of it, TASK the number or the title of a task of the newest run (or of RUN, if
     both are given): every agent that worked on it is shown. FILE is a log. `-` reads standard input and prints as lines
     arrive. `last`, the default, is the newest log of this repository.
+
+    With --prompt TASK: the prompt that an agent got, or would get if none has worked on the task yet.
     """
     from bridle.cli.user_interface.named_logs import find_logs
 
     if as_json and follow:
         raise UsageError("--json and --follow cannot be combined", remedy="Omit one of them.")
+    if as_prompt:
+        _show_prompt(target, task, iteration, as_json=as_json)
+        return
     options = _Options(full=full, thinking=thinking, width=width, agent=agent, as_json=as_json)
     if target == STDIN:
         if task is not None or iteration is not None:
@@ -79,6 +87,23 @@ def command(
             _show_log(log, options, follow=follow, is_first=index == 0)
 
 
+def _show_prompt(target: str, task: str | None, iteration: int | None, *, as_json: bool) -> None:
+    """Print the prompt of a task: `--prompt TASK`, or `--prompt RUN TASK`."""
+    import msgspec
+
+    from bridle.cli.user_interface.shown_prompts import find_prompt
+
+    if target in (STDIN, NEWEST) and task is None:
+        raise UsageError("--prompt needs a task", remedy="Name it: bridle show --prompt TASK")
+    found = find_prompt(target if task is None else task, None if task is None else target, iteration)
+    if as_json:
+        terminal.print_document(msgspec.to_builtins(found))
+        return
+    terminal.show(found.text)
+    sent = f"iteration {found.iteration}, run {found.run}" if found.run else "no agent got it yet"
+    terminal.say(f"the prompt of {found.task!r}: {sent}")
+
+
 class _Options(Struct, frozen=True, kw_only=True):
     """The options of the command line."""
 
@@ -89,43 +114,25 @@ class _Options(Struct, frozen=True, kw_only=True):
     as_json: bool
 
 
-class _Conversation:
-    """A conversation that is read from a log or a stream, and shown."""
+def _conversation(options: _Options, agent: str) -> Conversation:
+    """Return an empty conversation; on a terminal it keeps only as much of an output as a card shows."""
+    from bridle.views.read_conversation import Conversation
+    from bridle.wire.mask import Mask, secret_values
+    from bridle.wire.transcript.transcript import KEPT_CHARACTERS
 
-    def __init__(self, options: _Options, agent: str) -> None:
-        from bridle.wire.mask import Mask, secret_values
-        from bridle.wire.transcript.transcript import KEPT_CHARACTERS, Transcript
-
-        self.mask = Mask(secret_values(os.environ))
-        is_whole = options.full or options.as_json
-        self.transcript = Transcript(mask=self.mask, kept_characters=KEPT_CHARACTERS if is_whole else SHOWN_CHARACTERS)
-        self._decoder = decoder_for(options.agent or agent)
-
-    def add(self, chunks: Iterable[Chunk]) -> None:
-        """Add the events in some chunks."""
-        for data, at in chunks:
-            for event in self._decoder.feed(data):
-                self.transcript.add(event, at)
-
-    def end(self, ending: Ending | None, *, is_running: bool = False) -> None:
-        """Add what the end of the input completes; of a running agent, nothing is marked as interrupted.
-
-        `ending` is None where only the log is known.
-        """
-        from bridle.wire.transcript.process_end import UNKNOWN
-
-        if is_running:
-            return
-        for event in self._decoder.end():
-            self.transcript.add(event)
-        self.transcript.finish(ending or UNKNOWN)
+    is_whole = options.full or options.as_json
+    return Conversation(
+        options.agent or agent,
+        Mask(secret_values(os.environ)),
+        kept_characters=KEPT_CHARACTERS if is_whole else SHOWN_CHARACTERS,
+    )
 
 
 def _show_stream(options: _Options, *, is_timed: bool) -> None:
     """Show standard input, each part as it arrives; durations are measured only on request, as it may be a file."""
     from bridle.views.log_chunks import stream_chunks
 
-    conversation = _Conversation(options, DEFAULT_AGENT)
+    conversation = _conversation(options, DEFAULT_AGENT)
     arriving = _readable(stream_chunks(sys.stdin.buffer), "standard input")
     chunks = ((data, at if is_timed else None) for data, at in arriving)
     if options.as_json:
@@ -142,7 +149,7 @@ def _show_stream(options: _Options, *, is_timed: bool) -> None:
 
 
 def _show_log(log: NamedLog, options: _Options, *, follow: bool, is_first: bool) -> None:
-    conversation = _Conversation(options, agent_of(log.path))
+    conversation = _conversation(options, agent_of(log.path))
     with _open(log.path) as file, _showing(conversation, options, log.title, is_first=is_first) as view:
         conversation.add(_readable(file.chunks(), str(log.path)))
         if follow:
@@ -151,7 +158,7 @@ def _show_log(log: NamedLog, options: _Options, *, follow: bool, is_first: bool)
         conversation.end(ending, is_running=is_running)
 
 
-def _follow(file: Log, conversation: _Conversation, view: PlainView | ColourView) -> None:
+def _follow(file: Log, conversation: Conversation, view: PlainView | ColourView) -> None:
     """Read a log as it grows, and show each part as it arrives."""
     import time
 
@@ -188,7 +195,7 @@ def _follow_run(find: Callable[[], NamedLogs], options: _Options) -> None:
 
 @contextmanager
 def _showing(
-    conversation: _Conversation, options: _Options, title: str = "", *, is_first: bool = True
+    conversation: Conversation, options: _Options, title: str = "", *, is_first: bool = True
 ) -> Iterator[PlainView | ColourView]:
     """Yield a view of a conversation; at the end, and at Ctrl-C, what was not shown is shown in its present state."""
     view = _view(conversation, options)
@@ -205,7 +212,7 @@ def _showing(
         view.close()
 
 
-def _view(conversation: _Conversation, options: _Options) -> PlainView | ColourView:
+def _view(conversation: Conversation, options: _Options) -> PlainView | ColourView:
     from bridle.views.terminal.conversation import ColourView, PlainView, display_options
 
     is_terminal = terminal.is_terminal(sys.stdout)
@@ -218,11 +225,11 @@ def _view(conversation: _Conversation, options: _Options) -> PlainView | ColourV
     )
     if not is_terminal:
         _allow_any_encoding()
-        return PlainView(conversation.transcript, conversation.mask, look, sys.stdout)
+        return PlainView(conversation.transcript, conversation.mask, look, sys.stdout, conversation.recorder.record)
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, emoji=False)
-    return ColourView(conversation.transcript, conversation.mask, look, console)
+    return ColourView(conversation.transcript, conversation.mask, look, console, conversation.recorder.record)
 
 
 def _open(path: Path) -> Log:
@@ -252,7 +259,7 @@ def _print_documents(named: NamedLogs, options: _Options) -> None:
     """Print the conversation of one log, or those of all logs of a run or a task."""
     documents = []
     for log in named.logs:
-        conversation = _Conversation(options, agent_of(log.path))
+        conversation = _conversation(options, agent_of(log.path))
         with _open(log.path) as file:
             conversation.add(_readable(file.chunks(), str(log.path)))
         ending, is_running = ending_of(log.path)
@@ -262,10 +269,11 @@ def _print_documents(named: NamedLogs, options: _Options) -> None:
     _print_json(documents[0] if named.run is None else {"run": named.run.name, "conversations": documents})
 
 
-def _document(conversation: _Conversation) -> dict[str, Any]:
+def _document(conversation: Conversation) -> dict[str, Any]:
     from bridle.views.conversation_json import conversation_document
+    from bridle.wire.record.gauge import gauge_of
 
-    return conversation_document(conversation.transcript, conversation.mask)
+    return conversation_document(conversation.transcript, conversation.mask, gauge_of(conversation.recorder.record))
 
 
 def _print_json(document: dict[str, Any]) -> None:

@@ -41,7 +41,6 @@ from bridle.hosts.sessions.binding import bind, plan
 from bridle.journal.format import codec
 from bridle.journal.format.input_values import parse_input
 from bridle.journal.format.layout import DEFAULT_EXPORT
-from bridle.journal.format.ulid import RANDOM_BYTES, next_ulid
 from bridle.journal.stores.create import NewRun, create_run, entrypoint, undo_run
 from bridle.journal.stores.effect_files import FILE_LIMIT_BYTES
 
@@ -99,7 +98,7 @@ def _create(runs: Path, new: NewRun, session: SessionBinding | None) -> Path:
     """Create the run and bind its session: both, or neither."""
 
     def make() -> Path:
-        return create_run(runs, new, proof=ids.new_token(), ulid=_new_id(), created_at=iso(time.time_ns()))
+        return create_run(runs, new, proof=ids.new_token(), ulid=ids.new_id(), created_at=iso(time.time_ns()))
 
     if session is None or session.request is None:
         return make()
@@ -134,7 +133,7 @@ def _new_run(args: Arguments) -> NewRun:
     run_id = args.text("--run-id")
     inputs = args.text("--inputs")
     return NewRun(
-        run_id=ids.check_id(run_id, what="the run id") if run_id is not None else _new_id(),
+        run_id=ids.check_id(run_id, what="the run id") if run_id is not None else ids.new_id(),
         process_id=_process_id(args),
         entry=Path(os.path.abspath(path)),
         export=export or DEFAULT_EXPORT,
@@ -188,10 +187,6 @@ def _plan(args: Arguments, runs: Path, new: NewRun, session: SessionBinding | No
         line = " ".join(f"{name}={value}" for name, value in fields.items() if value is not None)
         print(f"[run:create] dry-run {line}")
     return 0
-
-
-def _new_id() -> str:
-    return next_ulid("", now_ms=time.time_ns() // 1_000_000, random=os.urandom(RANDOM_BYTES))
 
 
 command = LightCommand("Create a run of a process.", _run, options=_OPTIONS)

@@ -79,14 +79,14 @@ def _run_demo(demo: DemoFolder, run: Path | None, *, as_json: bool, keep: bool) 
 async def _create_run(demo: DemoFolder, environment: dict[str, str], *, resume: str | None) -> Path:
     """Create the run of the sample's plan."""
     from bridle.cli.user_interface import loop_runs
-    from bridle.loop.control import runs
+    from bridle.loop.control import start_run
     from bridle.loop.plan.read_plan import read_plan
     from bridle.loop.settings.bridle_toml import load_settings
 
     flags = {"agent": "bridle-agent", "sandbox.mode": environment.get("BRIDLE_SANDBOX") or None}
     settings = load_settings(demo.repository, Path(environment["BRIDLE_HOME"]), flags)
     plan = read_plan("PLAN.md", demo.repository, settings)
-    request = await runs.check_start(demo.repository, plan, settings, environment)
+    request = await start_run.check_start(demo.repository, plan, settings, environment)
     for line in _introduction(demo, len(plan.tasks)):
         click.echo(line, err=True)
     return await loop_runs.create_run(request, environment, introduction=(), resume=resume)

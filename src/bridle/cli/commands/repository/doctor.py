@@ -23,8 +23,8 @@ def command(*, trusts: bool, runs_dir: str | None, as_json: bool) -> int:
     """
     import asyncio
 
+    from bridle.cli.doctor import checks as doctor_checks
     from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
-    from bridle.cli.user_interface import doctor_checks
     from bridle.engine.hooks.find_hooks import hooks_owner, repository_of
     from bridle.ground import trust
     from bridle.ground.home import bridle_home
@@ -54,5 +54,5 @@ def command(*, trusts: bool, runs_dir: str | None, as_json: bool) -> int:
     else:
         for check in checks:
             show(f"{check.state:<8} {check.message}" + (f"\n         {check.remedy}" if check.remedy else ""))
-        show("ready" if is_ready else "something is missing")
+        show("ready" if is_ready else "not ready: something is missing")
     return SUCCESS if is_ready else FAILED

@@ -18,7 +18,8 @@ from bridle.cli.user_interface.terminal import print_document, show
 @json_option
 def command(*, shows: bool, revokes: bool, as_json: bool) -> int:
     """Agree to what this repository ships: native hooks, settings of Claude Code beyond rules that deny, settings of
-    its bridle.toml beyond your own, and runs that came with it. In a folder below its top, what counts there.
+    its bridle.toml beyond your own, its template of prompts, and runs that came with it. In a folder below its top,
+    what counts there.
 
     Hooks and the processes of runs are code that runs as you, and settings can permit more, set variables and name a
     server. Read them first. The digest of each kind is recorded in BRIDLE_HOME; after a change it counts again only
@@ -72,6 +73,7 @@ def _owners(here: Path, repository: Path, home: Path) -> dict[str, list[Path]]:
         trust.HOOKS: [hooks_owner(repository)],
         trust.SETTINGS: having(trust.SETTINGS)[:1],
         trust.LOOP: having(trust.LOOP)[:1],
+        trust.PROMPTS: having(trust.PROMPTS)[:1],
         trust.PROCESSES: having(trust.PROCESSES),  # commands find the runs of all these folders
     }
 

@@ -15,15 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridle.cli.user_interface.drive_run import CommandOptions
-    from bridle.engine.inbox import Question
+    from bridle.cli.user_interface.open_questions import OpenQuestions
     from bridle.journal.stores.file_store import FileStore
-
-# The newest runs that are searched for open questions.
-SEARCHED_RUNS = 100
 
 
 @click.command("answer", short_help="Answer a breakpoint or an agent's question.")
-@click.argument("effect", required=False)
+@click.argument("question", required=False)
 @click.argument("text", metavar='["…"]', required=False)
 @click.argument("run", metavar="[RUN]", required=False)
 @click.option("--approve", "approved", flag_value=True, type=bool, default=None, help="Approve.")
@@ -36,7 +33,7 @@ SEARCHED_RUNS = 100
 @json_option
 def command(
     *,
-    effect: str | None,
+    question: str | None,
     text: str | None,
     run: str | None,
     approved: bool | None,
@@ -47,36 +44,32 @@ def command(
     runs_dir: str | None,
     as_json: bool,
 ) -> int:
-    """Answer the question of EFFECT in RUN; without EFFECT, list the open questions. Without RUN, of all runs here.
+    """Answer QUESTION in RUN; without QUESTION, list the open questions. Without RUN, of all runs here.
 
-    EFFECT is an effect's id or a unique prefix of it. Your text is kept as it is. Any text answers a question of an
-    agent of the loop; elsewhere a text that is neither a yes nor a no needs --approve or --reject. An empty text
-    never answers anything.
+    QUESTION is the title of the task that asks, a unique part of it, an effect's id or a unique prefix of it. Where
+    only one question is open, the text alone answers it. Your text is kept as it is. Any text answers a question of an
+    agent of the loop; elsewhere a text that is neither a yes nor a no needs --approve or --reject. An empty text never
+    answers anything.
     """
     from bridle.cli.machine_interface.fire_hooks import fire_hooks_of_run
-    from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
+    from bridle.cli.user_interface.open_questions import OpenQuestions, name_question, waiting_runs
     from bridle.engine import inbox
     from bridle.engine.hooks.find_hooks import ON_TASK_COMPLETE
     from bridle.journal.stores.file_store import FileStore
-    from bridle.loop.control.foreign_runs import check_foreign
     from bridle.loop.run_inputs import is_loop_run
     from bridle.wire.events.surrogates import replace_surrogates
 
-    if lists or effect is None:
-        waiting = _waiting_runs(runs_dir) if effect is None else []
-        folder = chosen_run(effect or "last", runs_dir)
-        return _list(waiting or [(folder, inbox.questions(FileStore(folder)))], folder, as_json=as_json)
-    folder = chosen_run(run, runs_dir) if run is not None else _run_of(effect, runs_dir)
-    if text is None and approved is None:
-        effect_id = _effect_id(FileStore(folder), effect)
-        raise UsageError(
-            "the answer is missing", remedy=f'Run `bridle answer {effect_id} "approve"`, or pass --approve or --reject.'
-        )
-    refuse_inside_agent("answer", folder)
+    if lists or (question is None and approved is None):
+        waiting = waiting_runs(runs_dir) if question is None else []
+        folder = chosen_run(question or "last", runs_dir)
+        return _list(waiting or [OpenQuestions(folder, inbox.questions(FileStore(folder)))], folder, as_json=as_json)
+    try:
+        folder, effect_id, text = name_question(question, text, run, runs_dir, has_flag=approved is not None)
+    except (EffectNotFound, UsageError):
+        _refuse(chosen_run(run or "last", runs_dir), resumes=resume)  # that an agent asked is reported either way
+        raise
+    _refuse(folder, resumes=resume)
     store = FileStore(folder)
-    if resume or is_loop_run(store):  # else nothing is started, and a run of another program can be answered
-        check_foreign(folder)
-    effect_id = _effect_id(store, effect)
     said = None if text is None else replace_surrogates(text)  # an argument that is not UTF-8
     value = inbox.check_answer(store, effect_id, said, approved=approved)
 
@@ -96,6 +89,18 @@ def command(
     else:
         show(f"answered; continue with: {_in_session(folder)}{next_command}")
     return 0
+
+
+def _refuse(folder: Path, *, resumes: bool) -> None:
+    """Raise UsageError inside an agent, and for a run of the loop that was not begun here."""
+    from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
+    from bridle.journal.stores.file_store import FileStore
+    from bridle.loop.control.foreign_runs import check_foreign
+    from bridle.loop.run_inputs import is_loop_run
+
+    refuse_inside_agent("answer", folder)
+    if resumes or is_loop_run(FileStore(folder)):  # else nothing is started, and another program's run can be answered
+        check_foreign(folder)
 
 
 def _resume(store: FileStore, record: Callable[[], None], options: CommandOptions) -> int:
@@ -132,45 +137,7 @@ def _in_session(folder: Path) -> str:
     return f"/bridle:resume {folder.name} in the session, or " if FileReader(folder).metadata().harness else ""
 
 
-def _waiting_runs(runs_dir: str | None) -> list[tuple[Path, list[Question]]]:
-    """Return the runs here that have open questions, newest first."""
-    import os
-
-    from bridle.engine import inbox
-    from bridle.errors import Error
-    from bridle.journal.stores.file_store import FileStore
-    from bridle.journal.stores.find_run import newest_runs, runs_folders
-
-    waiting: list[tuple[Path, list[Question]]] = []
-    for run in newest_runs(*runs_folders(runs_dir, os.environ))[:SEARCHED_RUNS]:
-        folder, questions = Path(run), []
-        try:
-            store = FileStore(folder)
-            if store.position().end is None:
-                questions = inbox.questions(store)
-        except Error:
-            continue  # the command that names it reports why it cannot be read
-        if questions:
-            waiting.append((folder, questions))
-    return waiting
-
-
-def _run_of(effect: str, runs_dir: str | None) -> Path:
-    """Return the run that asks this question; the last run where none does."""
-    from bridle.journal.stores.find_run import LAST
-
-    asking = [
-        run
-        for run, questions in _waiting_runs(runs_dir)
-        if any(question.effect_id.startswith((effect, effect.upper())) for question in questions)
-    ]
-    if len(asking) > 1:
-        names = ", ".join(run.name for run in asking[:5])
-        raise UsageError(f"{effect!r} could be a question of any of these runs: {names}", remedy="Use a longer prefix.")
-    return asking[0] if asking else chosen_run(LAST, runs_dir)
-
-
-def _list(runs: list[tuple[Path, list[Question]]], last: Path, *, as_json: bool) -> int:
+def _list(runs: list[OpenQuestions], last: Path, *, as_json: bool) -> int:
     """Print the open questions of runs, the first of which a program gets first."""
     if as_json:
         first, *others = (
@@ -184,33 +151,8 @@ def _list(runs: list[tuple[Path, list[Question]]], last: Path, *, as_json: bool)
         elif runs != [(last, questions)]:
             show(f"run {shown_run(run)}:")
         for question in questions:
-            show(f"{question.effect_id} {question.text}")
+            task = "" if question.task is None else f"{' '.join(question.task.split())}: "
+            show(f"{question.effect_id} {task}{question.text}")
             for option in question.options:
                 show(f"  - {option}")
     return 0
-
-
-def _effect_id(store: FileStore, prefix: str) -> str:
-    """Return the effect's id that begins with a prefix: a pending one, else any."""
-    if prefix in store.position().pending:
-        return prefix
-    for ids in (list(store.position().pending), list(store.state().effects)):
-        matching = [effect_id for effect_id in ids if effect_id.startswith((prefix, prefix.upper()))]
-        if len(matching) == 1:
-            return matching[0]
-        if matching:
-            raise UsageError(f"{prefix!r} is ambiguous: {', '.join(matching[:5])}", remedy="Use a longer prefix.")
-    from bridle.engine import inbox
-
-    raise EffectNotFound(
-        f"no effect {prefix!r} in run {store.run.name}", remedy=_how_to_name(inbox.questions(store), prefix)
-    )
-
-
-def _how_to_name(questions: list[Question], text: str) -> str:
-    """Return what to do where a question's id was expected and something else, such as the answer, was found."""
-    import shlex
-
-    if len(questions) != 1:
-        return "Run `bridle answer --list` for the open questions."
-    return f"The question comes first: bridle answer {questions[0].effect_id} {shlex.quote(text)}"

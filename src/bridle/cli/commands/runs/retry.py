@@ -53,6 +53,7 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
 
     if resume:
         return asyncio.run(loop_runs.drive_to_receipt(folder, as_json=as_json, record=record))
+    loop_runs.say_changed_plan(folder)
     record({})
     if as_json:
         print_document({"run": folder.name, "retry": title})

@@ -21,16 +21,19 @@ def _run(args: Arguments) -> int:
     from bridle.cli.user_interface.print_receipt import print_receipt
     from bridle.engine.drive.driver_lock import find_driver
     from bridle.loop.control.branch_facts import with_branch_facts
+    from bridle.loop.control.changed_plan import find_changes
     from bridle.loop.control.current_state import read_cached_receipt
     from bridle.loop.process.receipt import DriverProcess
 
     driver = find_driver(folder)
     known = read_cached_receipt(folder, os.environ, has_driver=driver is not None)
     receipt = with_branch_facts(known, folder, os.environ)
+    if receipt.resume:
+        receipt = msgspec.structs.replace(receipt, plan_changes=tuple(find_changes(folder, os.environ)))
     reason = receipt.stopped or ""
     if driver is not None:
         process = DriverProcess(pid=driver.pid, since=driver.since)
-        receipt = msgspec.structs.replace(receipt, driver=process, stopped=None)
+        receipt = msgspec.structs.replace(receipt, driver=process, stopped=None, undo="", merge="")  # while it works
         reason = f"running, process {driver.pid}"
     print_receipt(receipt, reason, as_json=args.has(JSON.name))
     return 0

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from bridle import __version__
 from bridle.agent.tools.search import ripgrep
+from bridle.cli.doctor.login_check import check_login
 from bridle.cli.machine_interface.run_argument import check_runs_folder
 from bridle.engine.hooks.find_hooks import REPOSITORY_FOLDER
 from bridle.errors import AgentError, DiskError, LockHeld, ProcessError
@@ -34,6 +35,8 @@ NOTE = "note"
 """Missing or unusual, but only some features need it."""
 MISSING = "missing"
 
+DISTRIBUTION = "bridle-cli"
+"""What `pip` installs; the name `bridle` there is another project's."""
 OLDEST_PYTHON = (3, 11)
 OLDEST_GIT = (2, 38)
 """The first that merges without a working copy (`git merge-tree`)."""
@@ -68,7 +71,9 @@ async def check_all(repository: Path, runs: Path, environment: Mapping[str, str]
     )
     return [
         _python(),
+        *_other_distribution(),
         *programs,
+        *await _login(environment, repository),
         _ripgrep(outside),
         _sandbox(environment, repository),
         _home(environment),
@@ -88,6 +93,22 @@ def _python() -> Check:
     if sys.version_info[:2] < OLDEST_PYTHON:
         return Check("python", MISSING, f"Python {version} is too old", "Install Python 3.11 or later.")
     return Check("python", OK, f"Python {version}, Bridle {__version__}")
+
+
+def _other_distribution() -> list[Check]:
+    """Check that no other project's distribution, `bridle`, has put its files into our package."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        ours, other = version(DISTRIBUTION), version("bridle")
+    except PackageNotFoundError:
+        return []
+    message = (
+        f"the distribution bridle {other}, another project's, is installed beside {DISTRIBUTION} {ours}, "
+        "and both write to the folder `bridle`"
+    )
+    remedy = f"Run `pip uninstall bridle {DISTRIBUTION}`, then `pip install {DISTRIBUTION}`."
+    return [Check("distribution", MISSING, message, remedy)]
 
 
 async def _git(environment: Mapping[str, str]) -> Check:
@@ -114,6 +135,12 @@ async def _agent(name: str, environment: Mapping[str, str], repository: Path, *,
     if version is None:
         return Check(name, absent, f"{program.path} does not print its version", f"Try `{program.path} --version`.")
     return Check(name, OK, f"{name} {version} ({program.path}, from {program.found})")
+
+
+async def _login(environment: Mapping[str, str], repository: Path) -> list[Check]:
+    """Check that the agent has a login or a key: a run could not begin without."""
+    login = await check_login(REQUIRED_AGENT, environment, repository)
+    return [] if login is None else [Check("login", OK if login.is_there else MISSING, login.message, login.remedy)]
 
 
 async def _own_agent(environment: Mapping[str, str]) -> Check:

@@ -1,0 +1,1 @@
+"""The commands that show what Bridle knows of itself: pages, completion, schemas. No command imports another."""
