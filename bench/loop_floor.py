@@ -128,7 +128,7 @@ class Floor:
             Path(index).parent.mkdir(parents=True, exist_ok=True)
             if not os.path.exists(index):
                 shutil.copy2(real, index)
-        if argv[0] == "update-ref" and argv[-3:-1] == ["HEAD", "HEAD"]:
+        if _commits_work(argv):
             argv[-2] = self._write_commit(argv[-4])
         given = None if step["given"] is None else step["given"].encode("utf-8")
         done = subprocess.run(
@@ -168,6 +168,11 @@ class Floor:
             os.fsync(fd)
         finally:
             os.close(fd)
+
+
+def _commits_work(argv: list[str]) -> bool:
+    """Whether this call of git moves a branch to a new commit: `update-ref … -m MESSAGE REF NEW OLD`."""
+    return argv[0] == "update-ref" and argv[-5:-4] == ["-m"] and argv[-2] == "HEAD"
 
 
 def _record(log: Path, arguments: list[str]) -> None:

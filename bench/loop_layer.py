@@ -65,8 +65,8 @@ def run() -> dict[str, Any]:
         others, remarks = peers()
         bare = {loop.name: loop for loop in (ours(guarded=False), *others)}
         scenes = (folder / f"scene-{number}" for number in count())
-        traces = {kind: _trace(next(scenes), ours(guarded=kind == GUARDED)) for kind in (BARE, GUARDED)}
-        floor = _floor(folder, traces[GUARDED])
+        traces = {kind: record(next(scenes), ours(guarded=kind == GUARDED), TASKS) for kind in (BARE, GUARDED)}
+        floor = floor_of(folder, traces[GUARDED])
         guarded = {OURS: ours(guarded=True), FLOOR: floor}
         found = {(BARE, name): Figures() for name in bare} | {(GUARDED, name): Figures() for name in guarded}
         for _ in range(ROUNDS):
@@ -96,10 +96,10 @@ def _once(folder: Path, loop: Loop, tasks: int, seen: Figures) -> None:
     with place(folder, loop, tasks) as here:
         measure(loop, here, tasks, seen)
         if loop.name == FLOOR:
-            _check_floor(here, tasks)
+            check_floor(here, tasks)
 
 
-def _trace(folder: Path, loop: Loop) -> loop_floor.Trace:
+def record(folder: Path, loop: Loop, tasks: int) -> loop_floor.Trace:
     """One run of Bridle, with every call of git and every fsync written down."""
     log = folder / "log"
     wrapped = folder / "wrapped"
@@ -111,19 +111,20 @@ def _trace(folder: Path, loop: Loop) -> loop_floor.Trace:
     recorded = replace(
         loop, argv=(sys.executable, str(FLOOR_PROGRAM), "record", str(log), *loop.argv[1:]), path=(str(wrapped),)
     )
-    with place(folder / "scene", recorded, TASKS, starts=log) as here:
+    with place(folder / "scene", recorded, tasks, starts=log) as here:
         log.unlink(missing_ok=True)  # what making the scene took
         run_to_end(recorded, here)
         return loop_floor.read_trace(log, here.repository, here.base)
 
 
-def _floor(folder: Path, trace: loop_floor.Trace) -> Loop:
+def floor_of(folder: Path, trace: loop_floor.Trace) -> Loop:
+    """The floor that does the steps of a recorded run."""
     steps = folder / "steps.json"
     steps.write_text(json.dumps(trace.steps), encoding="utf-8")
     return replace(ours(guarded=True), name=FLOOR, argv=(sys.executable, "-S", str(FLOOR_PROGRAM), "run", str(steps)))
 
 
-def _check_floor(here: Place, tasks: int) -> None:
+def check_floor(here: Place, tasks: int) -> None:
     """A floor that did not make its commits would be none."""
     made = here.git("rev-list", "--count", f"{here.base}..HEAD")
     if int(made) != tasks:

@@ -30,6 +30,7 @@ BENCHES = (
     "status_layer",
     "hosts_layer",
     "views_layer",
+    "watch_layer",
 )
 
 

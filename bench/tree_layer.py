@@ -40,7 +40,7 @@ TRACKED_FACTOR = 2.0
 UNTRACKED_FACTOR = 3.0
 SIZE_FACTOR = 1.5
 # Beside what a serial task needs: a worktree's next commit, the rebase, a second check, and the branch.
-PARALLEL_STARTS = 15.0
+PARALLEL_STARTS = 12.0
 
 
 @dataclass(frozen=True)

@@ -53,27 +53,30 @@ class Sizes:
     """Results that each process of a storm posts to one run."""
     turns_in_one_process: int
     """Small turns that our own agent has in one process while its memory stays flat."""
+    page_events: int
+    """Events of a conversation that the browser scrolls through."""
 
 
 TEST = Sizes(
     name="test",
-    hypothesis_examples=200,
-    fuzz_mutations=20_000,
-    split_offsets_bytes=8_192,
+    hypothesis_examples=100,
+    fuzz_mutations=8_000,
+    split_offsets_bytes=4_096,
     agents_side_by_side=100,
     loud_child_bytes=50_000_000,
-    kill_points=20,
-    power_cuts_at_each_moment=6,
-    changed_bytes_in_each_file=4,
-    random_kills=50,
+    kill_points=12,
+    power_cuts_at_each_moment=4,
+    changed_bytes_in_each_file=2,
+    random_kills=20,
     rounds_between_kills=8,
-    loop_tasks=20,
-    loop_kills=30,
+    loop_tasks=12,
+    loop_kills=16,
     parallel_tasks=6,
     parallel_kills=8,
     git_kills=2,
     storm_posts=6,
-    turns_in_one_process=1_000,
+    turns_in_one_process=500,
+    page_events=10_000,
 )
 SOAK = Sizes(
     name="soak",
@@ -94,6 +97,7 @@ SOAK = Sizes(
     git_kills=100,
     storm_posts=100,
     turns_in_one_process=10_000,
+    page_events=100_000,
 )
 
 

@@ -102,6 +102,16 @@ def test_the_locks_pin_every_declared_dependency() -> None:
     assert development <= pinned_names(ROOT / "requirements" / "dev.lock")
 
 
+def test_the_lowest_versions_are_those_that_the_package_allows() -> None:
+    """`make lowest` runs the tests with them: a floor that is lowered or raised needs a new lock (`make lock`)."""
+    text = (ROOT / "requirements" / "lowest.lock").read_text(encoding="utf-8")
+    pinned = {normal(name): version for name, version in re.findall(r"^([\w.-]+)==([\w.]+)", text, re.MULTILINE)}
+    extras = [name for names in PROJECT["project"]["optional-dependencies"].values() for name in names]
+    for requirement in PROJECT["project"]["dependencies"] + extras:
+        name, floor = re.fullmatch(r"([\w.-]+)(?:\[.*\])?>=([\w.]+)(?:;.*)?", requirement.replace(" ", "")).groups()  # type: ignore[union-attr]  # every requirement has a floor
+        assert re.fullmatch(rf"{re.escape(floor)}(\.\d+)*", pinned[normal(name)]), requirement
+
+
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
 def test_a_lock_holds_names_versions_and_hashes_and_no_hosts(lock: Path) -> None:
     text = lock.read_text(encoding="utf-8")
@@ -141,6 +151,25 @@ def test_both_programs_are_installed() -> None:
     assert "claude" not in PROJECT["project"]["scripts"]
 
 
+def test_the_distribution_starts_by_its_own_name_too() -> None:
+    scripts = PROJECT["project"]["scripts"]
+    assert PROJECT["project"]["name"] == "bridle-cli"
+    assert scripts["bridle-cli"] == scripts["bridle"]
+
+
+def test_every_text_that_names_an_extra_names_one_of_this_distribution() -> None:
+    pages = [*(ROOT / "src").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CHANGELOG.md"]
+    named = {
+        (path.name, *found)
+        for path in pages
+        for found in re.findall(r"(?<![\w./-])(bridle(?:-cli)?)\[([a-z,]+)\]", path.read_text(encoding="utf-8"))
+    }
+    assert named
+    assert {name for _, name, _ in named} == {"bridle-cli"}
+    extras = {extra for _, _, extras in named for extra in extras.split(",")}
+    assert extras <= set(PROJECT["project"]["optional-dependencies"])
+
+
 def test_the_wheel_holds_the_whole_package_its_types_and_its_licence(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(build, cwd=ROOT, capture_output=True, timeout=LIMIT_SECONDS, check=True)
@@ -150,7 +179,11 @@ def test_the_wheel_holds_the_whole_package_its_types_and_its_licence(tmp_path: P
     assert {str(path.relative_to(ROOT / "src")) for path in files} <= held
     assert {"bridle/py.typed", "bridle/hosts/install/plugin/.claude-plugin/plugin.json"} <= held
     assert any(name.endswith("licenses/LICENSE") for name in held)
-    assert {name.split("/")[0] for name in held} == {"bridle", f"bridle-{bridle.__version__}.dist-info"}
+    assert {f"bridle/docs/{page.name}" for page in (ROOT / "docs").glob("*.md")} <= held
+    assert not [name for name in held if name.startswith("bridle/docs/") and not name.endswith(".md")]
+    top = f"bridle_cli-{bridle.__version__}"
+    assert f"{top}.data/data/share/man/man1/bridle.1" in held
+    assert {name.split("/")[0] for name in held} == {"bridle", f"{top}.data", f"{top}.dist-info"}
 
 
 def test_make_test_is_what_gates_a_change() -> None:

@@ -156,11 +156,11 @@ def test_the_pages_are_searched_for_commands() -> None:
     ("text", "fault"),
     [
         ("Run `bridle mend` first.", "there is no command `bridle mend`"),
-        ("Then: bridle resume --auth key", "`bridle resume` has no flag --auth"),
+        ("Then: bridle stop --auth key", "`bridle stop` has no flag --auth"),
         ("Use --agent or --unheard-of.", "no command has the flag --unheard-of"),
         ("Run `bridle-agent login`.", "there is no command `bridle-agent login`"),
         ("Run `bridle plugin setup`.", "there is no command `bridle plugin setup`"),
-        ("See `bridle export last`.", "`bridle export` is not built"),
+        ("See `bridle fleet last`.", "`bridle fleet` is not built"),
     ],
 )
 def test_what_does_not_exist_is_found(text: str, fault: str) -> None:

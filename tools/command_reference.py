@@ -12,6 +12,7 @@ import click
 from bridle import errors
 from bridle.cli import command_table, exit_codes
 from bridle.cli.machine_interface.light_command import LightCommand
+from bridle.cli.main import HELP_OPTIONS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "commands.md"
 # Help is wrapped to the width of the terminal; the page needs one width wherever it is made.
@@ -79,7 +80,8 @@ def _help(name: str, module: str) -> str:
 
 
 def _click_help(command: click.Command, name: str) -> str:
-    context = click.Context(command, info_name=name, terminal_width=WIDTH_COLUMNS)
+    names = command.context_settings.get("help_option_names", HELP_OPTIONS)
+    context = click.Context(command, info_name=name, terminal_width=WIDTH_COLUMNS, help_option_names=names)
     return "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
 
 

@@ -133,7 +133,7 @@ def _install(part: Part, folder: Path) -> None:
         fresh.mkdir()
         _write_project(part, fresh)
         shutil.copy(part.lock, fresh / "package-lock.json")
-        _npm_install(fresh)
+        npm_install(fresh)
         if part.after is not None:
             script = fresh / "node_modules" / part.after
             home = Path(work) / "home"
@@ -152,14 +152,14 @@ def _write_project(part: Part, folder: Path) -> None:
     (folder / "package.json").write_text(json.dumps(project) + "\n", encoding="utf-8")
 
 
-def _npm_install(folder: Path) -> None:
+def npm_install(folder: Path) -> None:
     """Ordinary npm, held to the lock; inside of the folder, as `--prefix` would hide the machine's npm settings.
 
     Not `npm ci`: that refuses a lock from which the registry left a foreign platform's package out.
     """
     for attempt in range(1, INSTALL_TRIES + 1):
         try:
-            _run(["npm", "install", *NPM_OPTIONS], dict(os.environ), folder, INSTALL_LIMIT_SECONDS)
+            run_program(["npm", "install", *NPM_OPTIONS], dict(os.environ), folder, INSTALL_LIMIT_SECONDS)
             return
         except PartMissing:
             if attempt == INSTALL_TRIES:
@@ -174,7 +174,7 @@ def _pin(parts: list[Part]) -> int:
         with tempfile.TemporaryDirectory(prefix="bridle-pin-") as work:
             folder = Path(work)
             _write_project(part, folder)
-            _run(["npm", "install", *options], dict(os.environ), folder, INSTALL_LIMIT_SECONDS)
+            run_program(["npm", "install", *options], dict(os.environ), folder, INSTALL_LIMIT_SECONDS)
             lock = json.loads((folder / "package-lock.json").read_text(encoding="utf-8"))
         for package in lock["packages"].values():
             package.pop("funding", None)
@@ -196,10 +196,10 @@ def _output(
         "DISABLE_AUTOUPDATER": "1",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     }
-    return _run(command, environment, cwd or home, limit_seconds)
+    return run_program(command, environment, cwd or home, limit_seconds)
 
 
-def _run(command: list[str], environment: dict[str, str], cwd: Path, limit_seconds: int) -> str:
+def run_program(command: list[str], environment: dict[str, str], cwd: Path, limit_seconds: int) -> str:
     try:
         done = subprocess.run(
             command,

@@ -19,7 +19,8 @@ import pytest
 
 from bridle.loop.performers import progress_file
 from bridle.loop.performers.work import first_request
-from bridle.workspace import git_leftovers, index_file
+from bridle.workspace.git_folder import index_file
+from bridle.workspace.repair import git_leftovers
 from tests.loop.fixtures.fake_agent import make_project
 from tests.loop.fixtures.loop_commands import MAKES_FILE, ONE_TASK
 from tests.loop.fixtures.repositories import make_repository

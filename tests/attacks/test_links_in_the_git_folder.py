@@ -21,8 +21,9 @@ from bridle.loop.effect_results import FileReport
 from bridle.loop.protection.git_files import git_metadata, nested_repositories
 from bridle.loop.protection.git_files.restore_refs import restore_refs
 from bridle.loop.working_copy import stale_git_locks
-from bridle.workspace import damaged_files, git_leftovers, git_links
 from bridle.workspace.git import Git
+from bridle.workspace.git_folder import damaged_files, git_links
+from bridle.workspace.repair import git_leftovers
 from tests.attacks.fixtures.sandboxed import SECRET, Target, git, make_target
 
 SCRIPT = """

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from bridle.workspace import git_command, special_files
+from bridle.workspace import git_command
+from bridle.workspace.git_folder import special_files
 from tests.loop.fixtures.repositories import make_repository
 
 IN_GIT = (

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.cli.user_interface import doctor_checks
+from bridle.cli.doctor import checks as doctor_checks
 from bridle.errors import AgentNotFound
 from bridle.ground import program_path
 from bridle.run.isolation import bubblewrap

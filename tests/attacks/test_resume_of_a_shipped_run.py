@@ -25,7 +25,7 @@ from bridle.journal.format.entries import Request
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop import user_messages
 from bridle.loop.control import foreign_runs
-from bridle.loop.control.runs import RunRequest, create
+from bridle.loop.control.start_run import RunRequest, create
 from bridle.loop.plan.model import Plan, Task
 from bridle.loop.run_inputs import read_inputs
 from bridle.loop.settings.model import Settings

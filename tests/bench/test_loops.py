@@ -10,8 +10,8 @@ import sys
 import time
 from pathlib import Path
 
-from bench import loop_floor
-from bench.loops import Starts, agent_script, gaps_of
+from bench import loop_floor, loop_layer
+from bench.loops import Starts, agent_script, gaps_of, ours, place, run_to_end
 from tests.workspace.fixtures.repositories import git, make_repository
 
 LIMIT_SECONDS = 30
@@ -84,3 +84,17 @@ def test_a_trace_has_what_git_was_asked_and_the_floor_does_the_same(tmp_path: Pa
     shutil.copy(agent, tmp_path / "floor" / "claude")
     _output([sys.executable, loop_floor.__file__, "run", str(steps)], tmp_path / "other", PATH=path)
     assert git(tmp_path / "other", "log", "-1", "--format=%B").strip() == "words"
+
+
+def test_the_floor_of_a_recorded_run_makes_a_commit_for_each_task(tmp_path: Path) -> None:
+    trace = loop_layer.record(tmp_path / "recorded", ours(guarded=True), 2)
+    floor = loop_layer.floor_of(tmp_path, trace)
+    with place(tmp_path / "floor", floor, 2, starts=tmp_path / "starts") as here:
+        run_to_end(floor, here)
+        loop_layer.check_floor(here, 2)
+        assert here.git("log", "-2", "--format=%T") == "\n".join(_trees(tmp_path / "recorded" / "scene" / "repository"))
+
+
+def _trees(repository: Path) -> list[str]:
+    """The trees of the two commits that the recorded run made."""
+    return git(repository, "log", "-2", "--format=%T").splitlines()

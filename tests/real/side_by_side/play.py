@@ -202,6 +202,7 @@ def _environment(start: Start, url: str, home: Path, mark: str) -> dict[str, str
     """A whole environment made from nothing, so that no setting of the person at the machine is left."""
     settings: dict[str, str | None] = {
         "PATH": os.environ["PATH"],
+        "SHELL": "/bin/bash",  # else the real one takes zsh where that is installed
         "LANG": "C.UTF-8",
         "HOME": str(home),
         "TMPDIR": str(home / "tmp"),

@@ -309,6 +309,7 @@ SCENARIOS = (
             bash("echo started; sleep 60", run_in_background=True, description="bg"),
             {
                 "capture": {"task": {"from": "tool_results", "pattern": "with ID: (\\w+)"}},
+                "delay_seconds": 2,  # the command has printed by then, also on a busy machine
                 **calls("TaskOutput", task_id="${task}", block=False, timeout=1000),
             },
             calls("TaskStop", task_id="${task}"),
