@@ -12,6 +12,7 @@ from bridle.ground.light.quick_path import Path
 from bridle.hosts.hooks.hook_protocol import STOP_HOLDER, Answer, HookCall, Payload, approve, file_warnings
 from bridle.hosts.hooks.stop_rules import (
     APPROVE,
+    COMPLETION_PROOF_MATCHED,
     NO_PROGRESS,
     NO_PROGRESS_STOPS,
     RUN_STATE_UNKNOWN,
@@ -120,9 +121,16 @@ class BoundStop:
             "reason": verdict.reason,
             "runState": run.state if run is not None else "",
             "pendingKinds": ", ".join(run.kinds) if run is not None else "",
-            "hasPromise": bool(promises),
+            "hasPromise": self._has_promise(promises, verdict),
             "timestamp": now,
         }
+
+    def _has_promise(self, promises: Sequence[str], verdict: Verdict) -> bool:
+        """Whether the last message has a promise tag. The payload has the last one: a transcript may be late."""
+        last = self._payload.last_message
+        if last is None or verdict.reason == COMPLETION_PROOF_MATCHED:
+            return bool(promises)
+        return promise_in(last) is not None
 
     def _block(self, file: SessionFile, session: Session, run: RunFacts, folder: str) -> dict[str, str]:
         from bridle.hosts.hooks.list_skills import list_skills
