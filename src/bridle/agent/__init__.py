@@ -19,6 +19,7 @@ Which object holds which (an arrow reads "holds"; `assemble/run_agent.py` joins 
      │                 ├──> Toolbox                ──> Tool (Read, Bash, …), loaded when first called
      │                 └──> Turn (one at a time)
      │                         └──> AnswerReceiver ──> PartialAnswer ──> RunningCalls
+     ├──> HostControl              control requests of the host ──> ControlHandlers ──> a handler for each subtype
      └──> Shell                    the working folder and environment of Bash
 
 A tool call on its way: Endpoint, Attempts, RetryingClient, ModelRequests, AnswerReceiver, RunningCalls, Toolbox, Tool;
@@ -28,7 +29,8 @@ Imports go downwards only, also inside functions:
 
     main, program
     assemble
-    command_line   conversation
+    command_line   host_requests
+    conversation
     tools   compaction   stdio   hooks
     control
     sessions   settings

@@ -4,40 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.wire.control import control_messages
 from bridle.wire.control.requests import (
-    AnyRequest,
     Initialize,
-    Interrupt,
-    McpStatus,
     SetMaxThinkingTokens,
     SetModel,
     SetPermissionMode,
-    read_request,
+    read_initialize,
 )
 from bridle.wire.events.blocks import Image, Text
 from bridle.wire.events.decode import decode, decode_stream
+from bridle.wire.events.decode_tolerant import convert
 from bridle.wire.events.encode import encode
 from bridle.wire.events.events import ControlRequest, ControlResponse, User
 from tests.wire.fixtures.claude_recordings import recorded
 from tests.wire.fixtures.event_strategies import json_objects
 
-KINDS: dict[str, type[AnyRequest]] = {
-    "initialize": Initialize,
-    "interrupt": Interrupt,
-    "set_model": SetModel,
-    "set_permission_mode": SetPermissionMode,
-    "set_max_thinking_tokens": SetMaxThinkingTokens,
-    "mcp_status": McpStatus,
-}
-
-
-def read(subtype: object, **fields: object) -> AnyRequest | None:
-    return read_request(ControlRequest(request_id="r", request={"subtype": subtype, **fields}))
+RECORDS = (SetModel, SetPermissionMode, SetMaxThinkingTokens)
 
 
 def responses_in(name: str) -> dict[str, ControlResponse]:
@@ -45,30 +32,26 @@ def responses_in(name: str) -> dict[str, ControlResponse]:
     return {event.request_id: event for event in result if isinstance(event, ControlResponse)}
 
 
-@given(st.sampled_from(sorted(KINDS)), json_objects)
-def test_fields_of_a_wrong_type_in_a_request_are_ignored(subtype: str, fields: dict[str, Any]) -> None:
-    asked = ControlRequest(request_id="r", request={**fields, "subtype": subtype})
-    assert type(read_request(asked)) is KINDS[subtype]
+@given(st.sampled_from(RECORDS), json_objects)
+def test_fields_of_a_wrong_type_in_a_request_are_ignored(kind: type[msgspec.Struct], fields: dict[str, Any]) -> None:
+    assert type(convert(fields, kind)) is kind
+    assert type(read_initialize(fields)) is Initialize
 
 
 def test_a_request_is_read_with_its_value() -> None:
-    assert read("set_model", model="claude-sonnet-5") == SetModel("claude-sonnet-5")
-    assert read("set_model", model=5) == SetModel(5)
-    assert read("set_permission_mode", mode="acceptEdits") == SetPermissionMode("acceptEdits")
-    assert read("set_permission_mode", mode=["plan"]) == SetPermissionMode("")
-    assert read("set_max_thinking_tokens", max_thinking_tokens=4096) == SetMaxThinkingTokens(4096)
+    assert convert({"subtype": "set_model", "model": "claude-sonnet-5"}, SetModel) == SetModel("claude-sonnet-5")
+    assert convert({"model": 5}, SetModel) == SetModel(5)
+    assert convert({"mode": "acceptEdits"}, SetPermissionMode) == SetPermissionMode("acceptEdits")
+    assert convert({"mode": ["plan"]}, SetPermissionMode) == SetPermissionMode("")
+    assert convert({"max_thinking_tokens": 4096}, SetMaxThinkingTokens) == SetMaxThinkingTokens(4096)
 
 
-def test_initialize_reads_the_prompt_and_the_servers_of_the_host() -> None:
-    sent = {"systemPrompt": ["a", 5, "b"], "appendSystemPrompt": "c", "sdkMcpServers": ["calc"]}
-    assert read("initialize", **sent) == Initialize("a\nb", "c", ("calc",))
-    assert read("initialize", systemPrompt="a", sdkMcpServers={"calc": {}}) == Initialize("a", None, ("calc",))
-    assert read("initialize", systemPrompt=5, appendSystemPrompt=[], sdkMcpServers=7) == Initialize()
-
-
-@pytest.mark.parametrize("subtype", ["rewind_files", "can_use_tool", ["initialize"], None])
-def test_an_unknown_subtype_is_read_as_none(subtype: object) -> None:
-    assert read(subtype, user_message_id="u") is None
+def test_initialize_reads_what_the_host_brings() -> None:
+    sent = {"systemPrompt": ["a", 5, "b"], "appendSystemPrompt": "c", "sdkMcpServers": ["calc"], "agents": {"x": {}}}
+    assert read_initialize(sent) == Initialize("a\nb", "c", ("calc",), agents={"x": {}})
+    assert read_initialize({"systemPrompt": "a", "sdkMcpServers": {"calc": {}}}) == Initialize("a", None, ("calc",))
+    wrong = {"systemPrompt": 5, "appendSystemPrompt": [], "sdkMcpServers": 7, "agents": [], "jsonSchema": "x"}
+    assert read_initialize(wrong) == Initialize()
 
 
 def test_recorded_responses_are_built_the_same() -> None:

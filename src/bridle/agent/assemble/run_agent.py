@@ -11,6 +11,7 @@ import msgspec
 
 from bridle.agent.assemble import tools as run_tools
 from bridle.agent.assemble.hooks import session_hooks
+from bridle.agent.assemble.host_control import HostControl
 from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.assemble.session_description import SessionDescription
 from bridle.agent.command_line.options import Options
@@ -57,10 +58,12 @@ class Run(msgspec.Struct, frozen=True):
     loop: MessageLoop
     writer: EventWriter
     shell: Shell
+    control: HostControl
     warnings: tuple[str, ...]
 
     async def close(self) -> None:
-        """End the shell, and close connections and transcript."""
+        """End the control requests that run and the shell, and close connections and transcript."""
+        self.control.close()
         await self.shell.close()
         await self.conversation.close()
         self.conversation.log.session.close()
@@ -95,9 +98,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
         tools += run_tools.host_tools(setup, lambda mode: log.emit(Status(permission_mode=mode)))
     toolbox = run_tools.make_toolbox(inputs, setup, tools, structured, debug_log.note, approver, hooks)
     servers = _mcp_servers(inputs)
-    description = SessionDescription(
-        inputs, setup, toolbox, skills, servers, credentials, may_bypass=may_bypass, hooks=hooks
-    )
+    description = SessionDescription(inputs, setup, toolbox, skills, servers, credentials)
     conversation_options = _conversation_options(inputs)
     requests = ModelRequests(
         log=log,
@@ -122,7 +123,8 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
         mentioned_files=run_tools.mentioned_files(inputs, setup),
         hooks=hooks,
     )
-    inbox.on_control = partial(description.handle_control, conversation, writer)
+    control = HostControl(inputs, conversation, description, skills, hooks, writer.output.write, may_bypass=may_bypass)
+    control.attach(inbox)
     warnings = (
         *options.warnings,
         *inputs.settings.warnings,
@@ -136,6 +138,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
         MessageLoop(conversation, background, skills, inline, _start(session, shell, hooks)),
         writer,
         shell,
+        control,
         warnings,
     )
 

@@ -1,4 +1,4 @@
-"""Requests that bridle-agent sends to its host: permission prompts, and what hooks and MCP servers of the host need.
+"""Control requests in both directions: those to the host and their responses, those of the host and their handlers.
 
 May import `permissions` and layers below the agent, not `tools` or `conversation`.
 """

@@ -1,4 +1,4 @@
-"""The conversation with the model: turns, requests, tool calls, control requests, and the log of messages.
+"""The conversation with the model: turns, requests, tool calls, and the log of messages.
 
 May import `tools`, `compaction`, `stdio` and what is below them, not `assemble` or `command_line`.
 """

@@ -38,6 +38,8 @@ class Inbox(msgspec.Struct):
     messages: deque[Prompt] = msgspec.field(default_factory=deque)
     on_control: Callable[[str, dict[str, Any]], None] | None = None
     """Handles a control request, by its id and content, at once in the event loop."""
+    on_cancel: Callable[[str], None] = lambda _request_id: None
+    """Cancels a control request that the host has sent, by its id."""
     on_response: Callable[[ControlResponse], None] = lambda _response: None
     """Receives the host's response to a request of this program."""
     on_end: Callable[[], None] = lambda: None

@@ -16,7 +16,13 @@ from bridle.wire.events.lines import Lines, Oversize
 _CHUNK_BYTES = 256 * 1024
 
 
-Item: TypeAlias = Prompt | ControlRequest | ControlResponse | Unreadable
+class Cancelled(msgspec.Struct, frozen=True):
+    """The host cancels a control request that it has sent."""
+
+    request_id: str
+
+
+Item: TypeAlias = Prompt | ControlRequest | ControlResponse | Cancelled | Unreadable
 
 
 class _Line(msgspec.Struct):
@@ -55,6 +61,8 @@ def read_line(line: bytes) -> Item | None:
             if not isinstance(decoded.request_id, str) or not isinstance(decoded.request, dict):
                 return Unreadable(f"a control request needs request_id and request: {_excerpt(line)}")
             return ControlRequest(request_id=decoded.request_id, request=decoded.request)
+        case "control_cancel_request":
+            return Cancelled(decoded.request_id) if isinstance(decoded.request_id, str) else None
         case "control_response":
             return ControlResponse(response=decoded.response) if isinstance(decoded.response, dict) else None
         case _:
@@ -126,6 +134,8 @@ def _deliver(inbox: Inbox, loop: asyncio.AbstractEventLoop, lines: list[bytes | 
                 loop.call_soon_threadsafe(inbox.add_prompt, item)
             case ControlRequest():
                 loop.call_soon_threadsafe(inbox.add_control, item.request_id, item.request)
+            case Cancelled():
+                loop.call_soon_threadsafe(inbox.on_cancel, item.request_id)
             case Unreadable():
                 loop.call_soon_threadsafe(inbox.add_invalid, item)
             case ControlResponse():

@@ -1,13 +1,16 @@
-"""The control requests that a host sends to an agent: one record for each kind."""
+"""The control requests that a host sends to an agent: their fields, by kind.
+
+`convert` reads a record from the content of a request; a field of a wrong type gets its default, as if it were not
+sent. A field that the agent must refuse when it is wrong has the type `Any`.
+"""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec import Struct, field
 
 from bridle.wire.events.decode_tolerant import convert
-from bridle.wire.events.events import ControlRequest
 from bridle.wire.events.loose_json import JsonObject
 
 
@@ -21,17 +24,16 @@ class Initialize(Struct, frozen=True):
     """The names of the MCP servers that run inside the host."""
     hooks: object = None
     """The callbacks of the host by event, as sent."""
-
-
-class Interrupt(Struct, frozen=True):
-    """The host interrupts the running turn."""
+    agents: JsonObject = field(default_factory=dict)
+    """The sub-agents of the host by name, as sent."""
+    json_schema: JsonObject | None = None
+    """The schema of the structured output."""
 
 
 class SetModel(Struct, frozen=True):
     """The host changes the model from the next request on; None for the default one."""
 
-    model: object = None
-    """As sent: the agent must refuse what is neither a text nor None."""
+    model: Any = None
 
 
 class SetPermissionMode(Struct, frozen=True):
@@ -43,51 +45,25 @@ class SetPermissionMode(Struct, frozen=True):
 class SetMaxThinkingTokens(Struct, frozen=True):
     """The host changes how many tokens the model may use for thinking; None for the default."""
 
-    tokens: object = None
-    """As sent: the agent must refuse what is neither an integer from 0 up nor None."""
-
-
-class McpStatus(Struct, frozen=True):
-    """The host asks for the state of the MCP servers."""
-
-
-AnyRequest: TypeAlias = Initialize | Interrupt | SetModel | SetPermissionMode | SetMaxThinkingTokens | McpStatus
-
-
-class SentFields(Struct, frozen=True):
-    """The fields of the requests above, as a host sends them; those of a wrong type count as not sent."""
-
-    model: Any = None
-    mode: str = ""
     max_thinking_tokens: Any = None
-    system_prompt: str | list[Any] | None = field(default=None, name="systemPrompt")
-    append_system_prompt: str | None = field(default=None, name="appendSystemPrompt")
-    sdk_mcp_servers: list[Any] | JsonObject = field(default=[], name="sdkMcpServers")
+
+
+class _SentInitialize(Struct, frozen=True, rename="camel"):
+    """The fields of `initialize`, as a host sends them."""
+
+    system_prompt: str | list[Any] | None = None
+    append_system_prompt: str | None = None
+    sdk_mcp_servers: list[Any] | JsonObject = field(default_factory=list)
     hooks: Any = None
+    agents: JsonObject = field(default_factory=dict)
+    json_schema: JsonObject | None = None
 
 
-def read_request(control_request: ControlRequest) -> AnyRequest | None:
-    """Parse a request; return None for an unknown subtype, which gets the response `unsupported`."""
-    sent = convert(control_request.request, SentFields)
-    match control_request.subtype:
-        case "initialize":
-            return _initialize(sent)
-        case "interrupt":
-            return Interrupt()
-        case "set_model":
-            return SetModel(sent.model)
-        case "set_permission_mode":
-            return SetPermissionMode(sent.mode)
-        case "set_max_thinking_tokens":
-            return SetMaxThinkingTokens(sent.max_thinking_tokens)
-        case "mcp_status":
-            return McpStatus()
-        case _:
-            return None
-
-
-def _initialize(sent: SentFields) -> Initialize:
+def read_initialize(request: JsonObject) -> Initialize:
+    """Read the fields of `initialize`. The prompt may be a list of texts, the servers an object by name."""
+    sent = convert(request, _SentInitialize)
     prompt = sent.system_prompt
     if isinstance(prompt, list):
         prompt = "\n".join(part for part in prompt if isinstance(part, str))
-    return Initialize(prompt, sent.append_system_prompt, tuple(str(name) for name in sent.sdk_mcp_servers), sent.hooks)
+    servers = tuple(str(name) for name in sent.sdk_mcp_servers)
+    return Initialize(prompt, sent.append_system_prompt, servers, sent.hooks, sent.agents, sent.json_schema)

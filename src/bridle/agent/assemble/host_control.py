@@ -1,0 +1,98 @@
+"""The control requests of the host: which part of the run handles which subtype.
+
+A part that handles requests of its own adds its handlers to `_handlers`; one that applies fields of `initialize` adds
+a function to `_applied`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from bridle.agent.assemble.run_inputs import RunInputs
+from bridle.agent.assemble.session_description import SessionDescription
+from bridle.agent.conversation.conversation import Conversation
+from bridle.agent.conversation.session_hooks import SessionHooks
+from bridle.agent.skills.catalogue import Skills
+from bridle.agent.stdio.inbox import Inbox
+
+if TYPE_CHECKING:
+    from bridle.agent.control.control_handlers import ControlHandlers, Handler
+    from bridle.wire.control.requests import Initialize
+
+
+class HostControl:
+    """Answers the control requests of the host; imports with the first one, since only hosts send them."""
+
+    def __init__(
+        self,
+        inputs: RunInputs,
+        conversation: Conversation,
+        description: SessionDescription,
+        skills: Skills,
+        hooks: SessionHooks | None,
+        write: Callable[[bytes], None],
+        *,
+        may_bypass: bool,
+    ) -> None:
+        self._inputs, self._conversation, self._description = inputs, conversation, description
+        self._skills, self._hooks, self._write, self._may_bypass = skills, hooks, write, may_bypass
+        self._made: ControlHandlers | None = None
+
+    def attach(self, inbox: Inbox) -> None:
+        """Receive the requests that are read from standard input, and their cancellations."""
+        inbox.on_control, inbox.on_cancel = self._handle, self._cancel
+
+    def close(self) -> None:
+        """Cancel the requests that run."""
+        if self._made is not None:
+            self._made.close()
+
+    def _handle(self, request_id: str, request: dict[str, Any]) -> None:
+        if self._made is None:
+            from bridle.agent.control.control_handlers import ControlHandlers
+
+            self._made = ControlHandlers(self._handlers(), self._write)
+        self._made.handle(request_id, request)
+
+    def _cancel(self, request_id: str) -> None:
+        if self._made is not None:
+            self._made.cancel(request_id)
+
+    def _handlers(self) -> dict[str, Handler]:
+        """Return the handler of each subtype."""
+        from bridle.agent.host_requests.change_session import SessionChanges
+        from bridle.agent.host_requests.initialize import Account, OpenedSession, initialize_handlers
+
+        opened = OpenedSession(
+            commands=self._skills.commands,
+            agents=list,
+            account=Account(api_key_source=self._description.key_source),
+            apply=self._applied(),
+            environment=self._inputs.environment,
+        )
+        changes = SessionChanges(self._conversation, self._inputs.environment, may_bypass=self._may_bypass)
+        servers = self._description.servers
+        return {
+            **initialize_handlers(opened),
+            **changes.handlers(),
+            "mcp_status": lambda _request: {"mcpServers": list(servers)},
+        }
+
+    def _applied(self) -> tuple[Callable[[Initialize], None], ...]:
+        """Return the functions that apply the fields of `initialize`."""
+        return (self._apply_prompt, self._apply_servers, self._apply_hooks)
+
+    def _apply_prompt(self, sent: Initialize) -> None:
+        self._description.prompt.initialize(sent.system_prompt, sent.append_system_prompt)
+
+    def _apply_servers(self, sent: Initialize) -> None:
+        from bridle.agent.assemble.mcp_servers import failed_server
+
+        self._description.servers.extend(failed_server(name) for name in sent.sdk_mcp_servers)
+
+    def _apply_hooks(self, sent: Initialize) -> None:
+        from bridle.agent.hooks.definitions import host_hooks
+
+        if self._hooks is not None:
+            self._hooks.hooks.add(host_hooks(sent.hooks))

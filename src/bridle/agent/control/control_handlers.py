@@ -1,0 +1,79 @@
+"""Control requests of the host: each subtype has a handler, whose payload or error is the response."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from inspect import isawaitable
+from typing import TypeAlias
+
+from bridle.errors import Error
+from bridle.wire.control import control_messages
+from bridle.wire.events.encode import encode
+from bridle.wire.events.events import ControlRequest
+from bridle.wire.events.loose_json import JsonObject
+
+Payload: TypeAlias = JsonObject | None
+# Takes the content of a request and returns the payload of its response, at once or later. Raises Error with the text
+# of the error response.
+Handler: TypeAlias = Callable[[JsonObject], Payload | Awaitable[Payload]]
+
+
+class ControlHandlers:
+    """Answers the requests of the host as they come, also during a turn.
+
+    A handler that returns its payload at once is done before the next line of input is read. One that returns an
+    awaitable runs beside the turn; the host may cancel it, and then gets no response.
+    """
+
+    def __init__(self, handlers: Mapping[str, Handler], write: Callable[[bytes], None]) -> None:
+        self._handlers, self._write = handlers, write
+        self._running: dict[str, asyncio.Future[None]] = {}
+
+    def handle(self, request_id: str, request: JsonObject) -> None:
+        """Answer a request; an unknown one gets an error, and the session continues."""
+        subtype = request.get("subtype")
+        handler = self._handlers.get(subtype) if isinstance(subtype, str) else None
+        if handler is None:
+            message = ControlRequest(request_id=request_id, request=request)
+            self._write(encode(control_messages.unsupported(message)))
+            return
+        try:
+            payload = handler(request)
+        except Error as error:
+            self._fail(request_id, error)
+            return
+        if isawaitable(payload):
+            self._start(request_id, payload)
+        else:
+            self._succeed(request_id, payload)
+
+    def cancel(self, request_id: str) -> None:
+        """Cancel a request that runs; the host gets no response to it."""
+        running = self._running.get(request_id)
+        if running is not None:
+            running.cancel()
+
+    def close(self) -> None:
+        """Cancel the requests that run: the process ends."""
+        for running in self._running.values():
+            running.cancel()
+
+    def _start(self, request_id: str, payload: Awaitable[Payload]) -> None:
+        task = asyncio.ensure_future(self._answer(request_id, payload))
+        self._running[request_id] = task
+        task.add_done_callback(lambda _task: self._running.pop(request_id, None))
+
+    async def _answer(self, request_id: str, payload: Awaitable[Payload]) -> None:
+        try:
+            self._succeed(request_id, await payload)
+        except Error as error:
+            self._fail(request_id, error)
+        except Exception as error:  # noqa: BLE001  # the host gets a response whatever happens
+            self._fail(request_id, Error(f"{type(error).__name__}: {error}"))
+
+    def _succeed(self, request_id: str, payload: Payload) -> None:
+        self._write(encode(control_messages.success(request_id, payload)))
+
+    def _fail(self, request_id: str, error: Error) -> None:
+        self._write(encode(control_messages.failure(request_id, error.message)))
