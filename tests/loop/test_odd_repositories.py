@@ -226,10 +226,10 @@ def test_a_submodule_keeps_its_own_changes_and_loses_the_commits_of_a_failed_tas
 
 def test_large_files_are_committed_as_pointers_and_restored_whole(tmp_path: Path) -> None:
     agent = SPOILS + "open('big.bin', 'w').write('agent' if task == 'One' else 'new')\n"
-    here = make_project(tmp_path, FAILS_THEN_DONE, agent, **{".gitattributes": "*.bin filter=lfs -text\n"})
-    here.git("config", "filter.lfs.clean", "sed 's/^/pointer to /'")
-    here.git("config", "filter.lfs.smudge", "sed 's/^pointer to //'")
-    here.git("config", "filter.lfs.required", "true")
+    here = make_project(tmp_path, FAILS_THEN_DONE, agent, **{".gitattributes": "*.bin filter=pointers -text\n"})
+    here.git("config", "filter.pointers.clean", "sed 's/^/pointer to /'")
+    here.git("config", "filter.pointers.smudge", "sed 's/^pointer to //'")
+    here.git("config", "filter.pointers.required", "true")
     (here.folder / "big.bin").write_text("whole")
     commit_all(here)
     (here.folder / "mine.bin").write_text("untracked")
