@@ -137,20 +137,60 @@ def test_files_of_a_submodule_that_no_commit_holds_are_reported(tmp_path: Path) 
     assert "no commit contains it" in {one["path"]: one["what"] for one in task["reported"]}["sub"]
 
 
-@pytest.mark.parametrize("setup", ["", "git -c protocol.file.allow=always submodule update --init"])
-def test_a_submodule_is_empty_in_a_worktree_unless_the_setup_fills_it(tmp_path: Path, setup: str) -> None:
-    plan = f"# One\n\nSetup: `{setup}`\n\n## One\nCheck: `test -f one`\n" if setup else ONE_TASK
-    here = make_project(tmp_path, plan, f"open('seen', 'w').write(str(os.listdir('sub')))\n{MAKES_FILE}")
+def _add_submodule(here: Project, *, is_nested: bool = False) -> None:
+    """Add the submodule `sub` with the file `a`; it may have one of its own, `inner`."""
+    commit = "git config user.email a && git config user.name a && git add -A && git commit -q -m a"
+    add = "git -c protocol.file.allow=always submodule add -q"
+    inner = f'&& git init -q ../inner && (cd ../inner && touch b && {commit}) && {add} "$(realpath ../inner)" inner'
     shell(
         here,
-        "git init -q ../lib && cd ../lib && git config user.email a && git config user.name a && touch a && git add -A"
-        " && git commit -q -m a && cd ../repository"
-        ' && git -c protocol.file.allow=always submodule add -q "$(realpath ../lib)" sub && git commit -q -m sub',
+        f"git init -q ../lib && cd ../lib && touch a {inner if is_nested else ''} && {commit} && cd ../repository"
+        f' && {add} "$(realpath ../lib)" sub'
+        " && git -c protocol.file.allow=always submodule update -q --init --recursive"
+        " && git commit -q -m sub && rm -rf ../lib ../inner",
     )
-    document = run_plan(here, 0, "--worktree", "--sandbox", "off")
-    assert ("'a'" in here.git("show", f"{document['branch']}:seen")) == bool(setup)
+
+
+@pytest.mark.parametrize("options", [("--worktree",), ("--parallel", "2")])
+def test_submodules_are_filled_in_worktrees_from_those_of_the_user(tmp_path: Path, options: tuple[str, ...]) -> None:
+    looks = "open('seen', 'w').write(str([*os.listdir('sub'), *os.listdir('sub/inner')]))\n"
+    here = make_project(tmp_path, ONE_TASK.replace("test -f one", "test -f one -a -f sub/a"), looks + MAKES_FILE)
+    _add_submodule(here, is_nested=True)
+    document = run_plan(here, 0, *options)
+    seen = here.git("show", f"{document['branch']}:seen")
+    assert ("'a'" in seen, "'b'" in seen) == (True, True)
     assert here.git("rev-parse", f"{document['branch']}:sub") == here.git("rev-parse", "main:sub")
+    assert "reported" not in document["tasks"][0] or document["tasks"][0]["reported"] == []
+    assert here.git("submodule", "status", "--recursive").count("\n") == 1
     assert_replays(here)
+
+
+def test_a_submodule_that_the_user_has_not_checked_out_stays_empty_in_a_worktree(tmp_path: Path) -> None:
+    here = make_project(tmp_path, ONE_TASK, f"open('seen', 'w').write(str(os.listdir('sub')))\n{MAKES_FILE}")
+    _add_submodule(here)
+    here.git("submodule", "deinit", "-q", "-f", "sub")
+    document = run_plan(here, 0, "--worktree")
+    assert here.git("show", f"{document['branch']}:seen") == "[]"
+
+
+@pytest.mark.without_sandbox("the agent commits in the submodule, whose git folder is read-only there")
+def test_a_commit_in_a_submodule_of_a_worktree_is_kept_and_reaches_the_next_worker(tmp_path: Path) -> None:
+    plan = "# Two\n\n## One\nCheck: `test -f sub/new`\n\n## Two\nNeeds: One\nCheck: `test -f sub/new -a -f two`\n"
+    agent = (
+        "import subprocess\n"
+        "if task == 'One':\n"
+        "    subprocess.run('cd sub && touch new && git add new && git -c user.name=a -c user.email=a commit -qm new',"
+        " shell=True, check=True)\n"
+        "else:\n    open('two', 'w').close()\n"
+    )
+    here = make_project(tmp_path, plan, agent)
+    _add_submodule(here)
+    document = run_plan(here, 0, "--parallel", "2", "--sandbox", "off")
+    assert verdicts(document) == {"One": "done", "Two": "done"}
+    moved = here.git("rev-parse", f"{document['branch']}:sub")
+    assert moved != here.git("rev-parse", "main:sub")
+    assert here.git("-C", "sub", "show", "--name-only", "--format=", moved) == "new"
+    assert moved in here.git("-C", "sub", "for-each-ref", "refs/bridle")
 
 
 def test_line_endings_that_git_converts_are_not_a_change(tmp_path: Path) -> None:

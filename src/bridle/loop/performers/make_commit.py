@@ -30,6 +30,7 @@ from bridle.loop.performers.branch import (
     say_all,
 )
 from bridle.loop.working_copy import known_files, recorded_hooks
+from bridle.loop.working_copy.fill_submodules import keep_submodule_commits
 from bridle.loop.working_copy.recorded_hooks import COMMIT_MSG, PRE_COMMIT
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
@@ -81,6 +82,7 @@ async def make_commit(args: CommitArgs, context: RunContext) -> CommitResult:
         return CommitResult(refused=hooked.refused)
     folded = await _fold_agent_commits(git, context, args.tip)
     await refuse_forged(git, staged.tree, await git.head())
+    await keep_submodule_commits(context, staged.tree)
     commit = await commit_index(git, hooked.message, tree=staged.tree, is_refreshed=staged.is_refreshed)
     await files_index.accept_real_index(git, staged.tree)
     known_files.hand_over(context, args.kind)

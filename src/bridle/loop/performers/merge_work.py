@@ -16,6 +16,7 @@ from bridle.loop.effect_results import LandResult, MergeResult, PrepareCopyResul
 from bridle.loop.effects import LandArgs, MergeArgs, PrepareCopyArgs, SaveWorkArgs
 from bridle.loop.performers.branch import commit_message, keep_branch, keep_moved, make_plain, say_all
 from bridle.loop.working_copy import known_files
+from bridle.loop.working_copy.fill_submodules import fill_submodules
 from bridle.loop.working_copy.refs import kept_ref, run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import check_out
@@ -33,6 +34,7 @@ async def prepare_copy(args: PrepareCopyArgs, context: RunContext) -> PrepareCop
     """Prepare a worker's copy for a task."""
     git, tip = context.git, args.tip
     is_clean = await check_out(context, tip, is_known=known_files.take_over(context, args.kind))
+    await fill_submodules(context)
     tree = await git.tree_of(tip)
     failed = await ensure_setup(context, tree, task=args.task)
     if args.kept is None and is_clean and not commands(context):
@@ -52,6 +54,7 @@ async def prepare_copy(args: PrepareCopyArgs, context: RunContext) -> PrepareCop
             message=merged.details,
         )
     await check_out(context, tip, merged)
+    await fill_submodules(context)
     return PrepareCopyResult(head=tip, tree=merged, setup=failed)
 
 
@@ -83,6 +86,7 @@ async def merge(args: MergeArgs, context: RunContext) -> MergeResult:
         merged = commit if is_child else await _commit(args, context, tree)
     head = merged or tip
     is_clean = await check_out(context, head, is_known=is_known)
+    await fill_submodules(context)
     failed = await ensure_setup(context, tree, task=args.task)
     if is_clean and not commands(context):
         known_files.hand_over(context, args.kind)

@@ -15,6 +15,7 @@ from bridle.loop.checks.setup_commands import ensure_setup
 from bridle.loop.effects import Arguments, CopyState
 from bridle.loop.performers import pre_hooks
 from bridle.loop.performers.branch import return_to_branch
+from bridle.loop.working_copy.fill_submodules import fill_submodules
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import (
@@ -64,6 +65,7 @@ async def _make(context: RunContext, state: CopyState, *, runs_setup: bool) -> N
     """Make a worktree in its recorded state: a commit, with a task's uncommitted work."""
     head = state.head or context.base
     await _add(context, head)
+    await fill_submodules(context)
     copy_user_check(context.progress_folder, context.folder)
     if runs_setup and await ensure_setup(context, f"{head}^{{tree}}", task="worktree") is not None:
         context.say(f"the worktree {context.folder} was missing and was made again, but its setup failed")
