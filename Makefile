@@ -88,11 +88,11 @@ web: $(INSTALLED)
 pictures: $(INSTALLED)
 	@$(BIN)/python -m tools.pictures
 
-# The real programs that the tests start; see tools/real_parts.py and tools/browser.py.
+# The real programs that the tests start; see tools/real_parts.py and tools/debian_programs.py.
 real: $(INSTALLED)
 	@$(BIN)/python tools/real_parts.py
 	@$(BIN)/python -m tools.web_page --install
-	@$(BIN)/python -m tools.browser
+	@$(BIN)/python -m tools.debian_programs
 
 install: $(INSTALLED)
 

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, sync_playwright
 from rich.console import Console
 from rich.text import Text
 
-from tools.browser import find_browser
+from tools.debian_programs import find_browser
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs" / "pictures"

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.cli.fixtures.machine_commands import bridle
 from tests.loop.fixtures.fake_agent import make_project
 from tests.loop.fixtures.loop_commands import run_folder
-from tools.browser import find_browser
+from tools.debian_programs import find_browser
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("browser")]
 

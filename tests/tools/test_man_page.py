@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import shutil
 import subprocess
-
-import pytest
 
 from bridle.cli import command_table
 from tools import man_page
@@ -19,7 +16,6 @@ def test_no_line_is_taken_for_a_request_of_the_formatter() -> None:
     assert {line.split()[0] for line in man_page.page().splitlines() if line.startswith((".", "'"))} <= requests
 
 
-@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
 def test_the_formatter_has_no_complaint() -> None:
     command = ["groff", "-man", "-Tutf8", "-ww", "-K", "utf8"]
     done = subprocess.run(command, input=man_page.page(), capture_output=True, text=True, timeout=60, check=True)

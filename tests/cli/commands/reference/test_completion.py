@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pty
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -70,7 +69,6 @@ def test_bash_leaves_files_to_the_shell(scripts: Path) -> None:
     assert bash(scripts / "bash", "bridle stage --record x") == []
 
 
-@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
 @pytest.mark.parametrize(("typed", "offered"), CASES)
 def test_fish_offers(scripts: Path, typed: str, offered: list[str]) -> None:
     code = f"source {scripts / 'fish'}; complete -C '{typed}'"
@@ -80,7 +78,6 @@ def test_fish_offers(scripts: Path, typed: str, offered: list[str]) -> None:
     assert [line.split("\t")[0] for line in done.stdout.splitlines()] == offered
 
 
-@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
 @pytest.mark.parametrize(("typed", "offered"), CASES)
 def test_zsh_completes_on_a_terminal(scripts: Path, tmp_path: Path, typed: str, offered: list[str]) -> None:
     process, terminal = pty.fork()
