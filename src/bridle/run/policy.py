@@ -116,8 +116,11 @@ def _shown_address(agent: str, environment: Mapping[str, str]) -> str:
     """Return the address without what may be secret in it: a user, a password, a path."""
     if agent not in CLAUDE_LIKE or any(environment.get(name) for name in _CLOUDS):
         return ""
+    named = environment.get("ANTHROPIC_BASE_URL", "").strip()
+    if agent == "bridle-agent" and not named:
+        named = environment.get("OPENAI_BASE_URL", "").strip()
     try:
-        parts = urlsplit(environment.get("ANTHROPIC_BASE_URL", "").strip() or "https://api.anthropic.com")
+        parts = urlsplit(named or "https://api.anthropic.com")
     except ValueError:  # brackets that are not closed
         return ""
     host = parts.netloc.rpartition("@")[2]

@@ -71,7 +71,7 @@ class Run(msgspec.Struct, frozen=True):
 
 def assemble(options: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
     """Assemble a run. Raises UserError if the command line or a setting is invalid."""
-    inputs = _inputs(options, cwd, outer)
+    inputs, credentials = _endpoint(_inputs(options, cwd, outer))
     policy, may_bypass = _policy(inputs)
     model = models.resolve_model(options.model, inputs.environment, setting=inputs.settings.model)
     session = _session(inputs)
@@ -79,10 +79,11 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
     shell, background = _shell(inputs, session, policy)
     setup = ModelSetup(model, policy, lambda: str(shell.cwd), options.thinking_tokens)
     skills = _skills(inputs, policy)
-    credentials = _credentials(inputs)
 
     async def ask_small_model(question: str) -> str:  # WebFetch calls it during a turn, when `requests` exists
-        return await requests.ask_once(models.small_model(inputs.environment), question)
+        small = models.small_model(inputs.environment)
+        # A chat endpoint without a named small model has the model of the conversation.
+        return await requests.ask_once(setup.model if small.id == models.DEFAULT_CHAT_MODEL else small, question)
 
     tools = run_tools.make_tools(inputs, setup, session.id, shell, background, ask_small_model)
     inline = run_tools.inline_commands(tools, setup)
@@ -198,6 +199,16 @@ def _shell(inputs: RunInputs, session: Session, policy: Policy) -> tuple[Shell, 
     outputs = Path(_temporary_folder()) / f"bridle-agent-{os.geteuid()}" / session.id / "tasks"
     tail_characters = limits_from_environment(inputs.environment).task_output_characters
     return shell, BackgroundTasks(shell, outputs, tail_characters=tail_characters)
+
+
+def _endpoint(inputs: RunInputs) -> tuple[RunInputs, CredentialSource | None]:
+    """Return the inputs with the kind of endpoint in their environment, and the credentials for it."""
+    credentials = _credentials(inputs)
+    if not (inputs.environment.get("OPENAI_BASE_URL") or inputs.environment.get(models.ENDPOINT)):
+        return inputs, credentials
+    from bridle.agent.assemble.chat_endpoint import select_endpoint  # late: most runs use the Messages API
+
+    return select_endpoint(inputs, credentials)
 
 
 def _credentials(inputs: RunInputs) -> CredentialSource | None:

@@ -94,6 +94,8 @@ def _status(*, as_json: bool) -> int:
     helper = load_settings.load_settings(Path.cwd(), _config_folder(), environment=os.environ).api_key_helper
     found, reason = _usable(folder, helper)
     method = _method(os.environ, helper, folder) if found is not None else credentials.NO_SOURCE
+    if os.environ.get("OPENAI_BASE_URL") or os.environ.get("BRIDLE_ENDPOINT"):
+        found, method, reason = _on_chat_endpoint(found, method, reason)
     if as_json:
         import json
 
@@ -103,6 +105,19 @@ def _status(*, as_json: bool) -> int:
     else:
         sys.stdout.write(f"requests use {method}\n" if found is not None else f"{reason}\n")
     return 0 if found is not None else 1
+
+
+def _on_chat_endpoint(
+    found: CredentialSource | None, method: str, reason: str
+) -> tuple[CredentialSource | None, str, str]:
+    """Return the credential, its description and why there is none, for a chat endpoint where one is selected."""
+    from bridle.agent.model.chat.reachable import describe_endpoint
+    from bridle.agent.model.chat.selection import chat_credentials, selects_chat
+
+    if not selects_chat(os.environ, has_credentials=found is not None):
+        return found, method, reason
+    is_reachable, text = describe_endpoint(os.environ)
+    return (chat_credentials(os.environ), text, "") if is_reachable else (None, method, text)
 
 
 def _usable(folder: Path, helper: str | None) -> tuple[CredentialSource | None, str]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import cast
 
+import msgspec
+
 from bridle.agent.compaction.compact_history import Compactor, Trigger
 from bridle.agent.conversation.compact import LogCompaction, ask_for_text
 from bridle.agent.conversation.message_log import MessageLog
 from bridle.agent.conversation.model_setup import ConversationOptions, ModelSetup, PromptSource, RequestHead
 from bridle.agent.conversation.session_hooks import SessionHooks
 from bridle.agent.conversation.turn_result import Totals
-from bridle.agent.model.api.models import Model, resolve_model
+from bridle.agent.model.api.models import CHAT_KIND, Model, resolve_model
 from bridle.agent.model.api.question import Message, Question, Usage
 from bridle.agent.model.api.stream_pieces import AnswerPiece, ModelClient
 from bridle.agent.sessions.api_messages import blocks_of
@@ -123,4 +125,10 @@ class ModelRequests:
     def _count_cost(self, model: str, usage: Usage) -> None:
         """Add an answer to the totals; the current model is counted under the name that `init` shows."""
         current = self._setup.model
-        self.totals.ledger.add(current if model in ("", current.id) else resolve_model(model, {}), usage)
+        if model in ("", current.id):
+            counted = current
+        elif current.kind is CHAT_KIND:
+            counted = msgspec.structs.replace(current, id=model, shown=model)
+        else:
+            counted = resolve_model(model, {})
+        self.totals.ledger.add(counted, usage)

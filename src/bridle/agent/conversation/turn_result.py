@@ -102,7 +102,8 @@ def result(ending: Ending, turn: TurnCounts, totals: Totals, *, now: float) -> R
     event: Result
     duration_ms, api_ms = round((now - turn.started) * 1000), round(totals.api_ms)
     turns = 0 if ending.is_local else 1 + turn.user_events
-    cost = totals.cost_usd or 0  # Claude Code prints 0, not 0.0
+    # Claude Code prints 0, not 0.0; a cost that is not known is null.
+    cost = (totals.cost_usd or 0) if totals.ledger.is_priced else None
     if ending.subtype == "success":
         event = SuccessResult(
             is_error=ending.is_error,

@@ -1,1 +1,1 @@
-"""The model: requests to a Messages API endpoint and the pieces of its answers. May not import `tools`."""
+"""The model: requests to a Messages API or chat endpoint and the pieces of its answers. May not import `tools`."""

@@ -8,6 +8,7 @@ from contextlib import aclosing
 
 from bridle.agent.model.api.credentials import CredentialSource, MissingCredentials
 from bridle.agent.model.api.endpoint import Endpoint, HttpEndpoint, selected_cloud
+from bridle.agent.model.api.models import CHAT, ENDPOINT
 from bridle.agent.model.api.question import Question
 from bridle.agent.model.api.request_attempts import Attempts
 from bridle.agent.model.api.request_errors import max_retries
@@ -18,6 +19,10 @@ Sleep = Callable[[float], Awaitable[None]]
 
 def connect(credentials: CredentialSource | None, environment: Mapping[str, str]) -> ModelClient:
     """Return the client for the endpoint that the environment names."""
+    if environment.get(ENDPOINT) == CHAT:
+        from bridle.agent.model.chat.chat_endpoint import ChatEndpoint
+
+        return RetryingClient(ChatEndpoint(credentials or MissingCredentials(), environment), environment)
     if (cloud := selected_cloud(environment)) is not None:
         from bridle.agent.model.clouds import clients
 

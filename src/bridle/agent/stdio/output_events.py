@@ -326,7 +326,7 @@ class SuccessResult(_Result, kw_only=True):
     result: str
     stop_reason: str | None
     session_id: str = ""
-    total_cost_usd: float
+    total_cost_usd: float | None
     usage: Usage
     model_usage: dict[str, Usage] = field(name="modelUsage")
     permission_denials: list[Denial]
@@ -347,7 +347,7 @@ class ErrorResult(_Result, kw_only=True):
     num_turns: int
     stop_reason: str | None
     session_id: str = ""
-    total_cost_usd: float
+    total_cost_usd: float | None
     usage: Usage
     model_usage: dict[str, Usage] = field(name="modelUsage")
     permission_denials: list[Denial]

@@ -35,7 +35,9 @@ _TOOLS = (
     *("PKG_CONFIG*", "MANPATH", "PLAYWRIGHT_*", "PUPPETEER_*", "CHROME_*", "JEST_*", "VITEST*", "CYPRESS_*"),
 )
 # Not secrets, though their names look like it.
-_NO_SECRETS = frozenset({"BRIDLE_RUN_TOKEN", "MAX_THINKING_TOKENS", "CLAUDE_CODE_MAX_OUTPUT_TOKENS"})
+_NO_SECRETS = frozenset(
+    {"BRIDLE_RUN_TOKEN", "MAX_THINKING_TOKENS", "CLAUDE_CODE_MAX_OUTPUT_TOKENS", "BRIDLE_CONTEXT_TOKENS"}
+)
 
 _CLAUDE = (
     *("ANTHROPIC_*", "CLAUDE*", "MAX_THINKING_TOKENS", "API_TIMEOUT_MS", "BASH_*", "MCP_*", "DISABLE_*", "ENABLE_*"),
@@ -81,7 +83,15 @@ def _patterns_of(agent: str | None, environment: Mapping[str, str]) -> tuple[str
     patterns = _OF_AGENT.get(agent, ()) if agent is not None else ()
     if patterns is _CLAUDE:
         patterns += tuple(p for name, more in _OF_CLOUD.items() if environment.get(name) for p in more)
+    if agent == "bridle-agent" and _may_use_chat(environment):
+        patterns += ("OPENAI_*",)
     return patterns
+
+
+def _may_use_chat(environment: Mapping[str, str]) -> bool:
+    """Return whether bridle-agent may use an OpenAI-compatible endpoint; otherwise it needs no key for one."""
+    named = environment.get("BRIDLE_ENDPOINT", "").strip()
+    return named == "chat" or (not named and bool(environment.get("OPENAI_BASE_URL", "").strip()))
 
 
 def _is_key(name: str, of_agents: Collection[str]) -> bool:

@@ -55,6 +55,8 @@ class _ModelTotal(Struct):
     cache_write_tokens: int = 0
     searches: int = 0
     usd: float = 0.0
+    is_priced: bool = True
+    """Whether the price of every answer is known."""
 
 
 class CostLedger:
@@ -65,13 +67,21 @@ class CostLedger:
 
     @property
     def total_usd(self) -> float:
+        """The cost as far as prices are known."""
         return sum(total.usd for total in self._totals.values())
 
+    @property
+    def is_priced(self) -> bool:
+        """Whether the price of every answer is known."""
+        return all(total.is_priced for total in self._totals.values())
+
     def add(self, model: Model, usage: Mapping[str, Any]) -> float:
-        """Add the usage of one answer and return its cost."""
+        """Add the usage of one answer and return its cost; an unknown cost is 0."""
         total = self._totals.setdefault(model.shown, _ModelTotal(model))
         counts = Usage.parse(usage)
-        usd = usage_cost_usd(model.id, counts)
+        known_usd = usage_cost_usd(model.id, counts, has_stand_in=model.kind.has_stand_in_price)
+        total.is_priced = total.is_priced and known_usd is not None
+        usd = known_usd or 0.0
         total.input_tokens += counts.input_tokens
         total.output_tokens += counts.output_tokens
         total.cache_read_tokens += counts.cache_read_tokens
@@ -88,7 +98,7 @@ class CostLedger:
                 "cacheReadInputTokens": total.cache_read_tokens,
                 "cacheCreationInputTokens": total.cache_write_tokens,
                 "webSearchRequests": total.searches,
-                "costUSD": total.usd,
+                "costUSD": total.usd if total.is_priced else None,
                 "contextWindow": total.model.context_window,
                 "maxOutputTokens": total.model.max_output_tokens,
             }
@@ -96,9 +106,11 @@ class CostLedger:
         }
 
 
-def usage_cost_usd(model_id: str, usage: Usage) -> float:
-    """Return the cost of one answer; a model without a price costs what the stand-in costs."""
+def usage_cost_usd(model_id: str, usage: Usage, *, has_stand_in: bool = True) -> float | None:
+    """Return the cost of one answer; a model without a price costs what the stand-in costs, or an unknown amount."""
     usd = _price(model_id, usage)
+    if usd is None and not has_stand_in:
+        return None
     if usd is None:
         usd = _price(STAND_IN, usage) or 0.0
     return usd + SEARCH_USD * usage.searches

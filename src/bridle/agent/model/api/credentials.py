@@ -57,15 +57,15 @@ def find(
     environment: Mapping[str, str], *, home: Path, helper: str | None = None, cwd: Path | None = None
 ) -> CredentialSource | None:
     """Return the source of credentials, or None. `home` is the folder of the stored token."""
-    token = _variable("ANTHROPIC_AUTH_TOKEN", environment)
-    if key := _variable("ANTHROPIC_API_KEY", environment):
+    token = variable("ANTHROPIC_AUTH_TOKEN", environment)
+    if key := variable("ANTHROPIC_API_KEY", environment):
         both = Credential((*_key(key), *(_bearer(token) if token else ())))
         return StaticCredentials("ANTHROPIC_API_KEY", both, has_key=True)
     if helper:
         return HelperCredentials(helper, cwd or Path.cwd(), environment)
     if token:
         return StaticCredentials(NO_SOURCE, Credential(_bearer(token)), has_key=False)
-    if oauth := _variable("CLAUDE_CODE_OAUTH_TOKEN", environment):
+    if oauth := variable("CLAUDE_CODE_OAUTH_TOKEN", environment):
         return StaticCredentials(NO_SOURCE, Credential(_bearer(oauth), (OAUTH_BETA,)), has_key=False)
     return _stored(home)
 
@@ -208,7 +208,8 @@ def _stored(home: Path) -> CredentialSource | None:
             return StaticCredentials(NO_SOURCE, Credential(_bearer(stored.token)), has_key=False)
 
 
-def _variable(name: str, environment: Mapping[str, str]) -> str:
+def variable(name: str, environment: Mapping[str, str]) -> str:
+    """Return a variable that is sent in a header; empty if it is not set. Raises UsageError if it cannot be sent."""
     value = environment.get(name, "").strip()
     if not _fits_header(value):
         raise UsageError(f"{name} must be printable ASCII on one line", remedy="Set it again, or unset it.")

@@ -124,13 +124,13 @@ def _status(error: RequestError, context: RequestContext) -> tuple[str, str]:
             invalid = "Invalid API key · Fix external API key" if context.has_key else NOT_LOGGED_IN
             return invalid, "authentication_failed"
         case 401 | 403:
-            return f"Failed to authenticate. {text}", "authentication_failed"
+            return f"Failed to authenticate. {text} {error.advice}".rstrip(), "authentication_failed"
         case 404:
             missing = (
                 f"There's an issue with the selected model ({context.model_shown}). It may not exist or you may not "
                 "have access to it. Run --model to pick a different model."
             )
-            return missing, "model_not_found"
+            return f"{missing} {error.advice}".rstrip(), "model_not_found"
         case 429:
             return f"API Error: Request rejected (429) · {error.message}", "rate_limit"
         case 400 if "credit balance is too low" in error.message.lower():

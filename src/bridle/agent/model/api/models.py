@@ -21,6 +21,14 @@ BETA_INTERLEAVED = "interleaved-thinking-2025-05-14"
 BETA_SYSTEM_MESSAGES = "mid-conversation-system-2026-04-07"
 BETA_EFFORT = "effort-2025-11-24"
 
+ENDPOINT = "BRIDLE_ENDPOINT"
+"""The variable that names the kind of endpoint: CHAT or MESSAGES."""
+CHAT, MESSAGES = "chat", "messages"
+CHAT_WINDOW = 128_000
+"""The context window of a model of a chat endpoint, which mostly does not tell it; BRIDLE_CONTEXT_TOKENS does."""
+DEFAULT_CHAT_MODEL = "default"
+"""The name for the only model of a chat endpoint."""
+
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
@@ -49,6 +57,8 @@ class ModelKind(Struct, frozen=True):
     """The supported efforts above `high`; others are sent as `high`."""
     takes_system_messages: bool = False
     """Whether a message inside the conversation may have the role `system`."""
+    has_stand_in_price: bool = True
+    """Whether an unknown price is replaced by that of another model."""
 
 
 class Model(Struct, frozen=True):
@@ -123,6 +133,8 @@ KINDS: dict[str, ModelKind] = {
 }
 UNKNOWN = ModelKind(32_000, 128_000, Thinking.ADAPTIVE, "high", _ABOVE_HIGH, takes_system_messages=True)
 """The parameters of a model that is not in the table."""
+CHAT_KIND = ModelKind(32_000, 1_000_000, Thinking.NONE, None, has_stand_in_price=False)
+"""The parameters of a model of a chat endpoint."""
 
 
 def is_on(environment: Mapping[str, str], name: str) -> bool:
@@ -132,6 +144,8 @@ def is_on(environment: Mapping[str, str], name: str) -> bool:
 
 def resolve_model(name: str | None, environment: Mapping[str, str], *, setting: str | None = None) -> Model:
     """Resolve a name; without one use the environment's, then the settings', then the default model."""
+    if environment.get(ENDPOINT) == CHAT:
+        return _chat_model(name, environment, setting)
     requested = name or environment.get("ANTHROPIC_MODEL") or setting or "default"
     requested = requested.strip()
     wide = requested.lower().endswith(WIDE)
@@ -144,6 +158,8 @@ def resolve_model(name: str | None, environment: Mapping[str, str], *, setting: 
 
 def small_model(environment: Mapping[str, str]) -> Model:
     """Return the model for small side tasks."""
+    if environment.get(ENDPOINT) == CHAT:
+        return _chat_model("haiku", environment, None)
     return _model(_id(SMALL, environment), environment, wide=False)
 
 
@@ -181,6 +197,28 @@ def thinking_for(model: Model, tokens: int | None, environment: Mapping[str, str
         return {"type": "adaptive"}
     limit = model.max_tokens - 1
     return {"type": "enabled", "budget_tokens": limit if tokens is None else min(tokens, limit)}
+
+
+def requested_max_tokens(environment: Mapping[str, str]) -> int | None:
+    """Return the limit of an answer that the user sets; None without one."""
+    return _leading_number(environment.get("CLAUDE_CODE_MAX_OUTPUT_TOKENS", ""))
+
+
+def _chat_model(name: str | None, environment: Mapping[str, str], setting: str | None) -> Model:
+    """Return the model of a chat endpoint: a short name means what a variable says, else the default."""
+    own = environment.get("OPENAI_MODEL") or environment.get("ANTHROPIC_MODEL") or setting or DEFAULT_CHAT_MODEL
+    found = next((known for text in (name, own) if text and (known := _chat_name(text, environment))), None)
+    found = found or DEFAULT_CHAT_MODEL
+    window = _leading_number(environment.get("BRIDLE_CONTEXT_TOKENS", "")) or CHAT_WINDOW
+    return Model(found, found, (), window, CHAT_KIND.max_output_tokens, _max_tokens(CHAT_KIND, environment), CHAT_KIND)
+
+
+def _chat_name(name: str, environment: Mapping[str, str]) -> str | None:
+    """Return the name to send; None for a short name without a variable."""
+    alias = ALIASES.get(name.strip().removesuffix(WIDE).lower())
+    if alias is None:
+        return name.strip()
+    return next((environment[variable] for variable in alias.variables if environment.get(variable)), None)
 
 
 def _id(alias: Alias, environment: Mapping[str, str]) -> str:
@@ -221,7 +259,7 @@ def _betas(kind: ModelKind, *, wide: bool) -> list[str]:
 
 
 def _max_tokens(kind: ModelKind, environment: Mapping[str, str]) -> int:
-    limit = _leading_number(environment.get("CLAUDE_CODE_MAX_OUTPUT_TOKENS", ""))
+    limit = requested_max_tokens(environment)
     return min(limit, kind.output_ceiling) if limit else kind.max_output_tokens
 
 

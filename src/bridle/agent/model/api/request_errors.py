@@ -45,6 +45,8 @@ class RequestError(Struct, frozen=True):
     """What the server says about retrying."""
     raw: str = ""
     """The error document as received."""
+    advice: str = ""
+    """What the user can do, added to the message."""
 
     @property
     def is_overload(self) -> bool:
