@@ -13,7 +13,6 @@ from tests.loop.fixtures.fake_agent import Project, make_project
 from tests.loop.fixtures.loop_commands import MAKES_FILE, TWO_TASKS, assert_replays, receipt_of, run_plan, verdicts
 
 GUARDED = "# Two\n\nChecks: `sh guard.sh`\n\n## One\nCheck: `test -f one`\n\n## Two\nCheck: `test -f two`\n"
-COUNTS = 'echo x >> "$COUNT"\n'
 
 
 def project(folder: Path, plan: str, agent: str = MAKES_FILE, **files: str) -> Project:
@@ -108,14 +107,13 @@ def test_no_baseline_runs_nothing_before_the_first_task(tmp_path: Path) -> None:
 
 
 def test_a_check_that_passed_on_the_same_files_does_not_run_again(tmp_path: Path) -> None:
-    here = project(tmp_path, GUARDED, **{"guard.sh": COUNTS})
-    count = tmp_path / "count"
+    count = tmp_path / "beside" / "count"  # the folder of the fake agent, where a check can write in the sandbox too
+    here = project(tmp_path, GUARDED, **{"guard.sh": f"echo x >> {count}\n"})
     count.touch()
-    environment = {"COUNT": str(count), "BRIDLE_HOME": str(tmp_path / "home")}
 
     def baseline() -> list[str]:
         before = count.read_text()
-        document = json.loads(here.bridle("run", "PLAN.md", "--max-iterations", "1", "--json", **environment).stdout)
+        document = json.loads(here.bridle("run", "PLAN.md", "--max-iterations", "1", "--json").stdout)
         here.git("checkout", "-q", "main")
         assert count.read_text() > before or document["baseline"][0]["output"] == ""
         return [check["log"] for check in document["baseline"] if check["of"] == "guard"]

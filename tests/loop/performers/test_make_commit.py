@@ -58,14 +58,14 @@ for name in ('pre-commit', 'commit-msg'):
     os.chmod('hooks/' + name, 0o755)
 """
     here = project(tmp_path, agent)
-    add_hook(here.folder / "hooks", "pre-commit", '#!/bin/sh\ntouch "$(git rev-parse --git-dir)/ran"\n')
+    add_hook(here.folder / "hooks", "pre-commit", f"#!/bin/sh\ntouch {here.agent_folder}/ran\n")
     here.git("add", "-A")
     here.git("commit", "-q", "-m", "hooks")
     here.git("config", "core.hooksPath", "hooks")
     done = here.bridle("run", "PLAN.md")
     assert done.returncode == 0, done.stderr
     assert "did not run" not in done.stderr
-    assert (here.folder / ".git/ran").exists()  # the user's own, which was restored
+    assert (here.agent_folder / "ran").exists()  # the user's own, which was restored
     assert "ran" in here.git("show", "HEAD:hooks/pre-commit")
     assert not (here.folder / "evil").exists()
     assert "evil" not in here.git("ls-tree", "-r", "--name-only", "HEAD")

@@ -8,9 +8,11 @@ its output is in the next prompt.
 from __future__ import annotations
 
 import shlex
+import shutil
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bridle.ground import disk
 from bridle.loop.checks.fixed_tree import stage_work
@@ -39,7 +41,8 @@ from bridle.workspace.commit import commit_index, first_parents, is_ancestor
 from bridle.workspace.git import Git
 from bridle.workspace.repair.forged_objects import refuse_forged
 
-MESSAGE_FILE = ".ralph/COMMIT_EDITMSG"
+# In a folder of its own: in the sandbox of the hook it is the only part of `.ralph` that can be written.
+MESSAGE_FILE = ".ralph/commit-message/COMMIT_EDITMSG"
 # How much of the end of a hook's output goes into the next prompt and the receipt.
 OUTPUT_CHARACTERS = 4000
 # The logs of hooks have numbers after those of checks.
@@ -145,12 +148,19 @@ async def _run_all(args: CommitArgs, context: RunContext, message: str, hooks: d
     disk.make_private_folder(path.parent)
     disk.write_atomic(path, message.encode("utf-8", "surrogateescape"))
     try:
-        result = await _run(args, context, COMMIT_MSG, [str(hooks[COMMIT_MSG]), MESSAGE_FILE])
+        words = [str(hooks[COMMIT_MSG]), MESSAGE_FILE]
+        result = await _run(args, _with_writable(context, path.parent), COMMIT_MSG, words)
         if not result.passed:
             return HookedMessage(message, _refusal(COMMIT_MSG, result))
         return HookedMessage(_with_trailers(_read(path) or message, message))
     finally:
-        path.unlink(missing_ok=True)
+        shutil.rmtree(path.parent, ignore_errors=True)
+
+
+def _with_writable(context: RunContext, folder: Path) -> RunContext:
+    rules = context.sandbox.rules
+    rules = replace(rules, writable=(*rules.writable, str(folder)))
+    return replace(context, sandbox=replace(context.sandbox, rules=rules))
 
 
 async def _run(args: CommitArgs, context: RunContext, name: str, words: list[str]) -> CheckResult:
