@@ -26,12 +26,14 @@ PROCESS_ID = "bridle/loop"
 REPLAN = "BRIDLE_LOOP_REPLAN"
 # Raise it when a text changes that the process writes into arguments or the receipt. A replay compares such texts only
 # in runs of the same wording; in others it compares what was decided. Runs of version 0.1.0 have none: 1.
-WORDING = 7
+WORDING = 8
 # Since this one, the process decides as it does now: tasks whose merge was rejected get turns, summaries do not
 # overlap, the work of a task that asked is set aside only before another task starts.
 WORDING_OF_DECISIONS = 4
 # Since this one, every check runs once before the first agent.
 WORDING_OF_BASELINE = 7
+# Since this one, an agent that cannot be used costs no iteration, and a guard that names a missing file is a fault.
+WORDING_OF_WORK = 8
 
 
 class RunPlace(Struct, frozen=True):
@@ -85,6 +87,11 @@ class RunInputs(Struct, frozen=True):
     def has_baseline(self) -> bool:
         """Whether the checks run before the first agent; runs of earlier versions have no such effect."""
         return self.wording >= WORDING_OF_BASELINE and self.settings.baseline
+
+    @property
+    def counts_only_work(self) -> bool:
+        """Whether only agents that could work count, and only checks that can start are run."""
+        return self.wording >= WORDING_OF_WORK
 
     @property
     def has_current_decisions(self) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 from tests.loop.fixtures.fake_agent import make_project
 from tests.loop.fixtures.loop_commands import (
     MAKES_FILE,
+    ONE_TASK,
     TWO_TASKS,
     assert_replays,
     receipt_of,
@@ -52,3 +53,27 @@ def test_other_files_still_count(tmp_path: Path) -> None:
     refused = here.bridle("run", "PLAN.md")
     assert refused.returncode == 2
     assert "has uncommitted changes: base" in refused.stderr
+
+
+def test_unfinished_work_of_another_run_is_not_taken_for_a_satisfied_task(tmp_path: Path) -> None:
+    """An untracked file of an agent that was stopped would make the check of a new run pass, in no commit."""
+    here = make_project(tmp_path, ONE_TASK, "open('half', 'w').close()")
+    run_plan(here, 3, "--max-iterations", "1")
+    (here.folder / "one").touch()  # what the next iteration would have made
+    refused = here.bridle("run", "PLAN.md")
+    (run,) = (folder.name for folder in (here.folder / ".a5c/runs").glob("[!.]*"))
+    assert refused.returncode == 2
+    assert f"run {run} is not finished" in refused.stderr
+    assert "half, one" in refused.stderr
+    assert f"bridle resume {run}" in refused.stderr
+    assert here.bridle("undo", run, "--yes").returncode == 0
+    (here.folder / "one").unlink(missing_ok=True)
+    run_plan(here, 3, "--max-iterations", "1")
+
+
+def test_new_files_beside_a_run_that_has_failed_are_the_users(tmp_path: Path) -> None:
+    here = make_project(tmp_path, TWO_TASKS, "open('one', 'w').close()")
+    run_plan(here, 1, "--tries", "1")
+    assert here.git("branch", "--show-current").startswith("bridle/")
+    (here.folder / "notes").touch()
+    run_plan(here, 1, "--tries", "1")

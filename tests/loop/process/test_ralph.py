@@ -168,6 +168,19 @@ def test_an_agent_that_cannot_be_used_leaves_the_work_to_the_next_and_pauses_whe
     assert run.receipt()["tasks"][0]["tries"] == 0
 
 
+def test_an_agent_that_cannot_be_used_costs_no_iteration(tmp_path: Path) -> None:
+    run = RunOnEngine(tmp_path, ONE, max_iterations=1)
+    run.post_checks(RED)
+    for _ in range(2):
+        run.work(effect_results.UNUSABLE, said="not logged in", changed=False)
+        assert run.arguments_of(effects.PAUSE)["exit_code"] == 5
+        run.post(effects.PAUSE, {})
+    run.work()
+    run.finish_iteration(GREEN)
+    document = run.receipt()
+    assert (document["verdict"], document["iterations"], document["tasks"][0]["iterations"]) == ("done", 1, 1)
+
+
 def test_an_overloaded_endpoint_is_waited_for_longer_each_time(tmp_path: Path) -> None:
     run = RunOnEngine(tmp_path, ONE)
     run.post_checks(RED)

@@ -10,15 +10,19 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bridle.engine.drive.driver_lock import find_driver
 from bridle.errors import Error, UsageError
 from bridle.ground import clock, ids
 from bridle.journal.format import layout
 from bridle.journal.stores.create import NewRun, create_run
 from bridle.journal.stores.file_store import FileStore
+from bridle.loop import effects
+from bridle.loop.control.pauses import pending_pause
 from bridle.loop.plan.model import Plan
 from bridle.loop.run_inputs import PROCESS_ID, RunInputs, RunPlace, read_place
 from bridle.loop.settings.bridle_toml import FILE_NAME
 from bridle.loop.settings.model import Settings
+from bridle.loop.working_copy.recorded_untracked import untracked_in
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_worktrees import worktree_folder
 from bridle.workspace.git import Git
@@ -69,6 +73,8 @@ async def check_start(
     _refuse_uncommitted(settings, changed)
     if changed and not settings.allow_dirty:
         raise _dirty_refusal(top, changed, here)
+    if here is not None and not settings.uses_worktrees and not is_dry:
+        await _refuse_unfinished(git, here[0], plan)
     own_check = top / OWN_CHECK
     if own_check.is_file() and os.access(own_check, os.X_OK):
         plan = replace(plan, guard=(*plan.guard, OWN_CHECK))
@@ -114,6 +120,25 @@ def _dirty_refusal(top: Path, changed: list[str], here: tuple[str, RunPlace] | N
     if here is not None:
         remedy = f"They may be unfinished work of run {here[0]}: bridle resume {here[0]}, or bridle undo {here[0]}."
     return UsageError(f"{top} has uncommitted changes: {names}", remedy=remedy)
+
+
+async def _refuse_unfinished(git: Git, run: str, plan: Plan) -> None:
+    """Raise UsageError where new files here may be unfinished work of a run: the checks would pass on them."""
+    folder = git.folder / layout.RUNS_FOLDER / run
+    store = FileStore(folder)
+    paused = pending_pause(store)
+    has_ended = store.position().end is not None or (paused is not None and paused.why == effects.WHY_ENDED)
+    if has_ended or find_driver(folder) is not None:  # a running one is refused by its lock
+        return
+    known = untracked_in(folder)
+    untracked = await git.names("ls-files", "--others", "--exclude-standard", "-z")
+    new = [name for name in untracked if name not in known and not _steers(git.folder, name, plan)]
+    if new:
+        names = ", ".join(new[:5])
+        raise UsageError(
+            f"run {run} is not finished, and its branch is checked out with new files, which may be its work: {names}",
+            remedy=f"Continue it: bridle resume {run}. Or remove its work, which a ref keeps: bridle undo {run}",
+        )
 
 
 def create(request: RunRequest, runs: Path) -> Path:

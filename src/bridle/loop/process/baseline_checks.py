@@ -22,8 +22,11 @@ Pause = Callable[[str, str], Awaitable[None]]
 class BaselineChecks:
     """Runs the checks before any work, and knows how they ended."""
 
-    def __init__(self, requests: EffectRequests, checks: RequiredChecks, state: RunState) -> None:
+    def __init__(
+        self, requests: EffectRequests, checks: RequiredChecks, state: RunState, *, knows_missing_files: bool
+    ) -> None:
         self._requests, self._checks, self._state = requests, checks, state
+        self._knows_missing_files = knows_missing_files
 
     async def run(self, pause: Pause) -> None:
         """Run every check; pause where one cannot start or the setup fails, since no agent could fix that."""
@@ -33,7 +36,7 @@ class BaselineChecks:
             self._state.baseline = () if failed is not None else checked.results
             if failed is not None:
                 await pause(effects.WHY_SETUP, setup_failure(failed))
-            elif reason := describe_faults(checked.results):
+            elif reason := describe_faults(checked.results, self._checks.wanted if self._knows_missing_files else None):
                 await pause(effects.WHY_PLAN, reason)
             else:
                 return

@@ -81,7 +81,9 @@ class Loop:
             stuck_after=self._settings.stuck_after,
             has_current_decisions=self._inputs.has_current_decisions,
         )
-        self._baseline = BaselineChecks(self._requests, self._checks, self.state)
+        self._baseline = BaselineChecks(
+            self._requests, self._checks, self.state, knows_missing_files=self._inputs.counts_only_work
+        )
         self._questions = Questions(ctx, self.state)
         self._paused: Paused | None = None
         self._is_summarizing = False
@@ -235,6 +237,8 @@ class Loop:
                 self._do_not_count(task)
                 await self._back_off(task)
             case effect_results.UNUSABLE:
+                if self._inputs.counts_only_work:
+                    self._do_not_count(task)
                 self._agents.unusable[agent] = task.reason = work.message or f"{agent} cannot be used"
             case effect_results.BUDGET:
                 self._do_not_count(task)

@@ -15,12 +15,19 @@ class RequiredChecks:
         self._commands = {task.title: task.checks for task in plan.tasks}
         self._guard = tuple(Check(command=command, owner=OF_GUARD) for command in plan.guard)
         self._state, self._workers = state, workers
+        self._texts = _texts(plan)
 
     def replace(self, plan: Plan) -> None:
         """Take the checks of a new plan; tasks that are done keep theirs."""
         open_tasks = {task.title for task in self._state.tasks.values() if task.verdict not in ACCEPTED}
         self._commands |= {task.title: task.checks for task in plan.tasks if task.title in open_tasks}
         self._guard = tuple(Check(command=command, owner=OF_GUARD) for command in plan.guard)
+        self._texts = _texts(plan)
+
+    @property
+    def wanted(self) -> str:
+        """What the tasks are to do: their titles, texts, checklists and checks."""
+        return self._texts
 
     def all(self, task: TaskState, *, everything: bool = False) -> tuple[Check, ...]:
         """Return the task's own checks, the guard, and the checks of done tasks whose work is in its working copy.
@@ -49,3 +56,15 @@ class RequiredChecks:
             if everything or self._workers.has_work_of(other, task)
             for command in self._commands[other.title]
         ]
+
+
+def _texts(plan: Plan) -> str:
+    lines: list[str] = []
+    for task in plan.tasks:
+        lines += [
+            task.title,
+            task.body,
+            *(item.text for item in task.checklist),
+            *(f"`{line}`" for line in task.checks),
+        ]
+    return "\n".join(lines)
