@@ -98,7 +98,7 @@ def test_a_run_that_loses_its_stderr_completes(tmp_path: Path, way: str) -> None
 
 @pytest.mark.parametrize("way", WAYS)
 def test_ask_and_drive_that_lose_their_stderr_keep_their_result(tmp_path: Path, way: str) -> None:
-    closed = tmp_path / "closed"
+    closed = tmp_path / "bin" / "closed"  # beside the agent, where it can look in the sandbox too
     script = Script().out(init()).until(closed).out(says("the answer"), result("the answer"))
     source = 'async def process(inputs, ctx):\n    return await ctx.task(agent, {"prompt": "go"})\n'
     driven = new_driven_run(tmp_path, source, script=script)
