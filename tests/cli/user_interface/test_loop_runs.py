@@ -158,6 +158,7 @@ def test_an_agent_that_is_not_logged_in_is_reported_once_with_what_to_do(tmp_pat
     assert output.count("logged in") == output.count("claude is not logged in. Run claude and log in") == 1, output
 
 
+@pytest.mark.without_sandbox("the agent changes the plan, which is read-only there")
 @pytest.mark.parametrize(
     "deed", ["os.remove(plan)", "open(plan, 'wb').write(b'\\xff')", "os.remove(plan); os.mkdir(plan)"]
 )

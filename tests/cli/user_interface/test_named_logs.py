@@ -15,20 +15,23 @@ from tests.loop.fixtures.fake_agent import LIMIT_SECONDS, Project, make_project
 from tests.run.fixtures.fake_agent import wait_until
 
 PLAN = "# T\n" + "".join(f"\n## {task}\nCheck: `test -f {task}.txt`\n" for task in ("Alpha", "Alpine", "Beta"))
+SECRET = "correct-horse-battery"
 # The first agent crashes and is started again; Alpine needs two iterations.
-AGENT = """
+AGENT = (
+    f"SECRET = {SECRET!r}"
+    + """
 show(type="assistant", message={"id": f"m{number}", "role": "assistant", "content": [
     {"type": "text", "text": f"start {number} for {task}"}]}, parent_tool_use_id=None)
 if number == 1:
     for line in range(30):
         print(f"line {line}", file=sys.stderr)
-    print("boom: " + os.environ["MY_TOKEN"], file=sys.stderr)
+    print("boom: " + SECRET, file=sys.stderr)
     sys.exit(3)
 if number != 3:
     open(f"{task}.txt", "w").close()
 """
+)
 RESULT = '{"type":"result","subtype":"success","is_error":false,"result":"looked","session_id":"s"}'
-SECRET = "correct-horse-battery"
 HEADINGS = (
     "══ Alpha: iteration 1 (claude)",
     "══ Alpha: iteration 1, attempt 2 (claude)",
@@ -184,7 +187,7 @@ def test_the_agents_of_a_process_are_found_by_title_and_effect(tmp_path: Path) -
     here = make_project(tmp_path, PLAN, AGENT)
     program = here.agent_folder / "claude"
     program.write_text(
-        f"#!/bin/sh\n[ -e {tmp_path}/started ] || {{ touch {tmp_path}/started; exit 3; }}\necho '{RESULT}'\n"
+        f"#!/bin/sh\n[ -e {here.agent_folder}/started ] || {{ touch {here.agent_folder}/started; exit 3; }}\necho '{RESULT}'\n"
     )
     (here.folder / "process.py").write_text(
         "from bridle import define_task\n"
