@@ -19,7 +19,7 @@ SECRET = "correct-horse-battery"
 # The first agent crashes and is started again; Alpine needs two iterations.
 AGENT = (
     f"SECRET = {SECRET!r}"
-    + """
+    """
 show(type="assistant", message={"id": f"m{number}", "role": "assistant", "content": [
     {"type": "text", "text": f"start {number} for {task}"}]}, parent_tool_use_id=None)
 if number == 1:
@@ -186,9 +186,8 @@ def test_the_logs_of_worktrees_are_found_and_json_names_each_conversation(tmp_pa
 def test_the_agents_of_a_process_are_found_by_title_and_effect(tmp_path: Path) -> None:
     here = make_project(tmp_path, PLAN, AGENT)
     program = here.agent_folder / "claude"
-    program.write_text(
-        f"#!/bin/sh\n[ -e {here.agent_folder}/started ] || {{ touch {here.agent_folder}/started; exit 3; }}\necho '{RESULT}'\n"
-    )
+    started = here.agent_folder / "started"
+    program.write_text(f"#!/bin/sh\n[ -e {started} ] || {{ touch {started}; exit 3; }}\necho '{RESULT}'\n")
     (here.folder / "process.py").write_text(
         "from bridle import define_task\n"
         "review = define_task('review', lambda args, task: {'kind': 'agent', 'title': f'Review {args}',"
