@@ -204,6 +204,32 @@ def test_a_bad_body_is_refused_in_the_shape_of_the_api(body: bytes, words: str) 
     assert words in reply.json()["error"]["message"]
 
 
+DEEP: Any = {"type": "text", "text": "x"}
+for _ in range(200):
+    DEEP = {"type": "x", "content": [DEEP]}
+
+
+@pytest.mark.parametrize("place", [0, 5, 20, 39])
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ({"role": "robot", "content": "x"}, "messages.{}.role"),
+        ({"role": "user", "content": [1]}, "messages.{}.content"),
+        ({"role": "user", "content": [DEEP]}, "nested too deeply"),
+    ],
+)
+def test_a_longer_request_of_a_checked_conversation_is_checked_where_it_differs(
+    place: int, fault: dict[str, Any], words: str
+) -> None:
+    said: list[Any] = [f"word {number}" for number in range(40)]
+    with playing({"blocks": ["ok"], "times": "forever"}) as stage:
+        assert ask(stage.port, *said[:30]).status == ask(stage.port, *said).status == 200
+        reply = ask(stage.port, *said[:place], fault, *said[place + 1 :])
+        assert ask(stage.port, *said, "and more").status == 200
+    assert reply.status == 400
+    assert words.format(place) in reply.json()["error"]["message"]
+
+
 def test_an_error_has_its_status_type_message_and_headers() -> None:
     with playing(
         {

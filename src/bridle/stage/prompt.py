@@ -89,11 +89,11 @@ def estimate_tokens(text: str) -> int:
     return max(1, len(text) // CHARS_PER_TOKEN)
 
 
-def read_prompt(body: Any, *, needs_max_tokens: bool) -> Prompt | Refusal:
-    """Return the request in a decoded body, or the API's error for it."""
+def read_prompt(body: Any, *, needs_max_tokens: bool, checked: int = 0) -> Prompt | Refusal:
+    """Return the request in a decoded body, or the API's error for it. `checked`: so many messages have no fault."""
     if not isinstance(body, dict):
         return bad_request("the body must be a JSON object")
-    fault = _fault(body, needs_max_tokens=needs_max_tokens)
+    fault = _fault(body, needs_max_tokens=needs_max_tokens, checked=checked)
     if fault is not None:
         return bad_request(fault)
     tools: list[JsonObject] = body.get("tools") or []
@@ -128,7 +128,7 @@ def _call_id(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _fault(body: JsonObject, *, needs_max_tokens: bool) -> str | None:
+def _fault(body: JsonObject, *, needs_max_tokens: bool, checked: int) -> str | None:
     """Return the first fault of a body, with the API's wording and paths."""
     for key in ("model", "messages", *(("max_tokens",) if needs_max_tokens else ())):
         if key not in body:
@@ -143,13 +143,13 @@ def _fault(body: JsonObject, *, needs_max_tokens: bool) -> str | None:
         return "system: must be a string or a list of blocks"
     if not _are_objects(body.get("tools") or []):
         return "tools: must be a list of objects"
-    return _messages_fault(body["messages"])
+    return _messages_fault(body["messages"], checked)
 
 
-def _messages_fault(messages: Any) -> str | None:
+def _messages_fault(messages: Any, checked: int) -> str | None:
     if not isinstance(messages, list) or not messages:
         return "messages: must be a list with at least one message"
-    for index, message in enumerate(messages):
+    for index, message in enumerate(messages[checked:], checked):
         if not isinstance(message, dict):
             return f"messages.{index}: must be an object"
         if message.get("role") not in ROLES:

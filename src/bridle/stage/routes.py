@@ -22,6 +22,8 @@ from bridle.wire.events.loose_json import JsonObject
 
 # A client's request nests about ten levels deep; deeper ones are meant to break parsers.
 MAX_DEPTH = 100
+# The newest messages of a request come again with other cache marks.
+_MARKED_MESSAGES = 6
 
 _MESSAGES = "/v1/messages"
 _COUNT_TOKENS = "/v1/messages/count_tokens"
@@ -45,6 +47,8 @@ class Router:
         self._script = script
         self._player = Player(script)
         self._token = token
+        self._checked: list[JsonObject] = []
+        """The messages of the last well-formed request: the next one of the conversation begins with them."""
 
     def request_id(self, number: int) -> str:
         return f"req_{self._token}{number:06d}"
@@ -71,9 +75,13 @@ class Router:
         body = _decoded(received.body)
         if isinstance(body, Refusal):
             return _refused(body, request_id)
-        prompt = read_prompt(body, needs_max_tokens=path == _MESSAGES)
+        checked = _number_checked(body, self._checked)
+        if _is_deeper(_without_messages(body, checked), MAX_DEPTH):
+            return _refused(bad_request("the body is nested too deeply"), request_id)
+        prompt = read_prompt(body, needs_max_tokens=path == _MESSAGES, checked=checked)
         if isinstance(prompt, Refusal):
             return _refused(prompt, request_id, body=body)
+        self._checked = prompt.sent
         if path == _COUNT_TOKENS:
             return Decision(document_steps({"input_tokens": prompt.tokens()}, request_id), body=body)
         return self._answered(prompt, body, number)
@@ -115,12 +123,24 @@ def _web_origin(received: HttpRequest) -> str | None:
 def _decoded(body: bytes) -> Any | Refusal:
     """Return the JSON value of a body, or the error for one that is not JSON."""
     try:
-        value = _load(body)
+        return _load(body)
     except RecursionError:
         return bad_request("the body is nested too deeply")
     except ValueError as error:
         return bad_request(f"the body is not valid JSON: {error}")
-    return bad_request("the body is nested too deeply") if _is_deeper(value, MAX_DEPTH) else value
+
+
+def _number_checked(body: Any, checked: list[JsonObject]) -> int:
+    """Return how many of the first messages are those of an earlier request: they need no second check."""
+    number = len(checked) - _MARKED_MESSAGES
+    messages = body.get("messages") if isinstance(body, dict) else None
+    is_continued = number > 0 and isinstance(messages, list) and messages[:number] == checked[:number]
+    return number if is_continued else 0
+
+
+def _without_messages(body: Any, number: int) -> Any:
+    """Return a body without its first messages."""
+    return body if number == 0 else {**body, "messages": body["messages"][number:]}
 
 
 def _load(body: bytes) -> Any:
@@ -136,7 +156,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _is_deeper(value: Any, depth: int) -> bool:
-    """Return whether a value nests deeper; level by level, since long conversations are wide and checked each time."""
+    """Return whether a value nests deeper; level by level, since conversations are wide."""
     level = [value] if isinstance(value, dict | list) else []
     while level and depth > 0:
         lists = [holder.values() if type(holder) is dict else holder for holder in level]

@@ -105,7 +105,9 @@ def _marked_newest(messages: list[Message]) -> list[Message]:
     marked = list(messages)
     left = 2
     for index in range(len(marked) - 1, -1, -1):
-        if left and marked[index]["role"] == "user" and (message := _marked_message(marked[index])) is not None:
+        if left == 0:
+            break
+        if marked[index]["role"] == "user" and (message := _marked_message(marked[index])) is not None:
             marked[index] = message
             left -= 1
     return marked
