@@ -41,7 +41,7 @@ class KnownFolders(Generic[T]):
         known = self._seen.get(folder) or self._known.get(folder)
         is_settled = known is not None and known[0] == stamp  # it was when it was listed
         if known is None or not is_settled:
-            is_settled = _is_settled(facts.st_ctime_ns)  # before it is listed
+            is_settled = is_settled_at(facts.st_ctime_ns)  # before it is listed
             known = stamp, self._read(folder)
         if is_settled and len(self._seen) < LIMIT_FOLDERS:
             self._seen[folder] = known
@@ -52,7 +52,7 @@ class KnownFolders(Generic[T]):
         self._known, self._seen = self._seen, {}
 
 
-def _is_settled(ctime_ns: int) -> bool:
-    """Return whether a folder that changed at this time would have another ctime if it changed now."""
+def is_settled_at(ctime_ns: int) -> bool:
+    """Return whether a folder or file that changed at this time would have another ctime if it changed now."""
     is_fine = ctime_ns % 1000 != 0  # one in a thousand fine ones is taken for a coarse one
     return time.time_ns() - ctime_ns > (SETTLED_FINE_NANOSECONDS if is_fine else SETTLED_NANOSECONDS)

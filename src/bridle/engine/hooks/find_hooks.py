@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from bridle.ground import ids
@@ -49,8 +49,13 @@ def find_scripts(
 ) -> list[Script]:
     """Return every hook of the type in the order of execution, trusted or not."""
     ids.check_id(hook_type, what="the hook type")
-    folders = _folders(hook_type, repository, environment, plugin_root)
+    folders = [(where, f"{top}/{hook_type}") for where, top in _tops(repository, environment, plugin_root)]
     return [Script(Path(folder, name), where) for where, folder in folders for name in _names(folder)]
+
+
+def has_any(repository: Path, environment: Mapping[str, str], plugin_root: Path | None) -> bool:
+    """Return whether there may be hooks of any type: most users have no folder of them."""
+    return bool(_tops(repository, environment, plugin_root))
 
 
 def repository_of(run: Path) -> Path:
@@ -64,7 +69,7 @@ def repository_of(run: Path) -> Path:
 
 def hooks_owner(repository: Path) -> Path:
     """Return the folder whose hooks run: the repository, or the nearest above it, up to git's top, that has some."""
-    if _has_hooks(repository) or os.path.exists(f"{repository}/.git"):
+    if os.path.exists(f"{repository}/.git") or _has_hooks(repository):
         return repository  # asked for dozens of times in an iteration: no other folder is looked at
     return next(filter(_has_hooks, folders_up_to_top(repository)), repository)
 
@@ -73,17 +78,16 @@ def _has_hooks(folder: Path) -> bool:
     return os.path.isdir(f"{folder}/{REPOSITORY_FOLDER}/hooks")
 
 
-def _folders(
-    hook_type: str, repository: Path, environment: Mapping[str, str], plugin_root: Path | None
-) -> Iterator[tuple[str, str]]:
-    """Yield the folders as strings, not Paths: an iteration checks them a dozen times."""
-    yield REPOSITORY, f"{hooks_owner(repository)}/{REPOSITORY_FOLDER}/hooks/{hook_type}"
+def _tops(repository: Path, environment: Mapping[str, str], plugin_root: Path | None) -> list[tuple[str, str]]:
+    """Return the folders of hooks that exist, as strings, not Paths: an iteration asks dozens of times."""
+    tops = [(REPOSITORY, f"{hooks_owner(repository)}/{REPOSITORY_FOLDER}/hooks")]
     settings, home = environment.get("XDG_CONFIG_HOME"), environment.get("HOME")
     if settings or home:
-        yield USER, f"{settings or f'{home}/.config'}/babysitter/hooks/{hook_type}"
+        tops.append((USER, f"{settings or f'{home}/.config'}/babysitter/hooks"))
     plugin = plugin_root or environment.get(PLUGIN_VARIABLE)
     if plugin:
-        yield PLUGIN, f"{plugin}/hooks/{hook_type}"
+        tops.append((PLUGIN, f"{plugin}/hooks"))
+    return [(where, top) for where, top in tops if os.path.isdir(top)]
 
 
 def _names(folder: str) -> list[str]:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bridle.engine.hooks import find_hooks
 from bridle.engine.hooks.find_hooks import ON_BREAKPOINT, REPOSITORY, Script, find_scripts, hooks_owner
 from bridle.errors import ProcessError
 from bridle.ground import clock, program_path, trust
@@ -128,6 +129,10 @@ class Hooks:
     def scripts(self, hook_type: str) -> list[Script]:
         """Return every hook of the type in order, trusted or not."""
         return find_scripts(hook_type, self.repository, self.environment, self.plugin_root)
+
+    def has_any(self) -> bool:
+        """Return whether there may be hooks of any type."""
+        return find_hooks.has_any(self.repository, self.environment, self.plugin_root)
 
     async def fire(
         self,

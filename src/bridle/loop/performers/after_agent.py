@@ -261,9 +261,13 @@ def _restore_folders(context: RunContext) -> list[FileReport]:
 
 
 @contextmanager
-def agent_at_work(context: RunContext) -> Iterator[Baseline]:
-    """Read git's own files before an agent starts, and yield those to which they are restored after it."""
-    with git_metadata.agent_at_work(context.folder, context.progress_folder) as baseline:
+def agent_at_work(context: RunContext, *, is_known: bool = False) -> Iterator[Baseline]:
+    """Read git's own files before an agent starts, and yield those to which they are restored after it.
+
+    `is_known`: only Bridle has worked in the working copy since they were restored.
+    """
+    folders = context.folder, context.progress_folder
+    with git_metadata.agent_at_work(*folders, is_known=is_known and context.worker is None) as baseline:
         if baseline.metadata.folder is None:
             raise GitError(
                 f"{context.folder} is not a git repository any more",

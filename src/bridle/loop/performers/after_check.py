@@ -23,7 +23,7 @@ from bridle.workspace.git_folder import git_links
 @asynccontextmanager
 async def unchanged_by_checks(context: RunContext, *, is_known: bool = False) -> AsyncIterator[CheckedTree]:
     """Fix everything in a working copy while checks run in it. `is_known`: the files are as at the last look."""
-    with after_agent.agent_at_work(context) as baseline:
+    with after_agent.agent_at_work(context, is_known=is_known) as baseline:
         async with fixed_tree(context, is_known=is_known) as tree:
             before, tip = after_agent.files_before(context, baseline), await context.git.head()
             startup = StartupFiles(context, before.startup)

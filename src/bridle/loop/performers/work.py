@@ -56,7 +56,7 @@ DENIALS = 20
 async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader, time: DriverTime) -> WorkResult:
     """Run one agent on a task; every way in which it can end is a result."""
     is_known = known_files.take_over(context, args.kind)
-    with after_agent.agent_at_work(context) as git_baseline:
+    with after_agent.agent_at_work(context, is_known=is_known) as git_baseline:
         before = await _snapshot(context, args, is_known=is_known)
         state_before = after_agent.read_before(context, git_baseline)
         start = baseline.find(context)

@@ -36,7 +36,7 @@ GIVERS = {
 def hand_over(context: RunContext, giver: str) -> None:
     """Record for the next effect that only Bridle has worked in this working copy since the last look at its files."""
     hooks = context.hooks
-    if hooks is None or not any(hooks.scripts(hook_type) for hook_type in _BETWEEN_EFFECTS):
+    if hooks is None or not hooks.has_any() or not any(hooks.scripts(hook_type) for hook_type in _BETWEEN_EFFECTS):
         context.git.handed_over = giver, clock.monotonic()
 
 

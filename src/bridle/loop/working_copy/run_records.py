@@ -116,10 +116,11 @@ class RunRecords:
 
     def keep_only(self, path: Path, worker: int | None) -> None:
         """Forget the worker's other records in the folder of this one: those of earlier iterations."""
+        kept, folder = str(path), os.path.dirname(path)
         self._known = {
             other: known
             for other, known in self._known.items()
-            if other == path or other.parent != path.parent or known.worker != worker
+            if known.worker != worker or str(other) == kept or os.path.dirname(other) != folder
         }
 
     def _keep(self, path: Path, data: bytes | None, worker: int | None) -> None:

@@ -79,7 +79,7 @@ def remember(folder: Path) -> None:
 
 
 def restore(folder: Path) -> list[str]:
-    """Restore the files of a repository that git cannot read any more; return their names."""
+    """Restore the files of a repository that git cannot read any more; return their names. Keep what it can read."""
     place = find_common_folder(folder)
     if place is None or place not in _readable:
         return []
@@ -93,6 +93,10 @@ def restore(folder: Path) -> list[str]:
         if data is None or not _is_readable(name, data):
             _replace(place, name, _reflog_value(place, name) or (known.data if known is not None else None))
             restored.append(name)
+        elif state is not None:
+            files[name] = _Content(data, state)
+    if restored:
+        remember(folder)
     return restored
 
 

@@ -32,6 +32,8 @@ _OBJECTS = re.compile(r"[0-9a-f]{2}|pack")
 
 # By the git folder.
 _known: dict[str, KnownFolders[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
+# The links that `restore` has left, by the git folder.
+_left: dict[Path, Links] = {}
 # What `irregular_files` has found in git folders, within `one_look`.
 _found: dict[str, list[str]] | None = None
 
@@ -102,6 +104,12 @@ def real_place(place: Path, name: str) -> tuple[Path, str]:
     return (real, rest) if slash else (real.parent, real.name)
 
 
+def read_or_known(place: Path, *, is_known: bool) -> Links:
+    """Return the links in a git folder. `is_known`: only Bridle has worked there since the last `restore`."""
+    left = _left.get(place) if is_known else None
+    return read(place) if left is None else left
+
+
 def restore(place: Path, before: Links) -> list[str]:
     """Remove the links that were not there before; return their names. Links directly in the folder are made again."""
     now = read(place)
@@ -111,6 +119,8 @@ def restore(place: Path, before: Links) -> list[str]:
     lost = sorted(name for name in before if "/" not in name and now.get(name) != before[name])
     for name in lost:
         files_below.link(place, name, before[name])
+    left = {name: target for name, target in now.items() if name not in added}
+    _left[place] = left | {name: before[name] for name in lost}
     return sorted({*added, *lost})
 
 

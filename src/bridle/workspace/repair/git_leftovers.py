@@ -117,8 +117,12 @@ async def conflicts(git: Git) -> list[str]:
 
 
 def read_state(folder: Path) -> GitState:
-    """Read the state of git in the working copy whose top this is, without starting git."""
+    """Read the state of git in the working copy whose top this is, without starting git; keep what git can read."""
     damaged_files.remember(folder)
+    return _read_state(folder)
+
+
+def _read_state(folder: Path) -> GitState:
     entry, own = folder / ".git", git_folder(folder)
     pointer = _content(entry, _LINE_LIMIT_BYTES) if entry.is_file() else None
     if own is None:
@@ -144,7 +148,7 @@ def _index_content(path: Path) -> bytes | None:
 async def undo(git: Git, before: GitState) -> Leftovers:
     """Make git usable again, and undo what was not there before."""
     replaced = [*_restore_pointer(git.folder, before), *damaged_files.restore(git.folder)]
-    now = read_state(git.folder)
+    now = _read_state(git.folder)
     own = git_folder(git.folder)
     if own is None or now == before:
         return Leftovers(replaced=tuple(replaced))

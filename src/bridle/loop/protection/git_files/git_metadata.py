@@ -86,9 +86,10 @@ class GitMetadata(Struct, frozen=True):
 class Baseline:
     """The metadata before the agents that work in a repository now."""
 
-    def __init__(self, metadata: GitMetadata) -> None:
+    def __init__(self, metadata: GitMetadata, *, is_known: bool = False) -> None:
+        place = metadata.folder
         self.metadata = metadata
-        self.links = git_links.read(metadata.folder) if metadata.folder is not None else {}
+        self.links = git_links.read_or_known(place, is_known=is_known) if place is not None else {}
         self.caches = object_caches.read(metadata.folder) if metadata.folder is not None else {}
         self.agents = 0
 
@@ -120,14 +121,17 @@ _baselines: dict[Path, Baseline] = {}
 
 
 @contextmanager
-def agent_at_work(folder: Path, repository: Path | None = None) -> Iterator[Baseline]:
-    """Yield the baseline of an agent: that of the agents that are running already, or the current metadata."""
+def agent_at_work(folder: Path, repository: Path | None = None, *, is_known: bool = False) -> Iterator[Baseline]:
+    """Yield the baseline of an agent: that of the agents that are running already, or the current metadata.
+
+    `is_known`: only Bridle has worked in the repository since the last baseline was restored.
+    """
     current = read_metadata(folder, repository)
     if current.folder is None:
         yield Baseline(current)
         return
     place = current.folder.resolve()
-    baseline = _baselines.get(place) or _baselines.setdefault(place, Baseline(current))
+    baseline = _baselines.get(place) or _baselines.setdefault(place, Baseline(current, is_known=is_known))
     baseline.agents += 1
     try:
         yield baseline

@@ -28,6 +28,8 @@ _NODE = "node_modules/.bin"
 _PACKAGES = (_NODE, ".venv/bin", "venv/bin")
 # A path of links may be so long.
 _LINKS = 8
+# Programs that were found outside of the working copy, by name and PATH.
+_found: set[tuple[str, str]] = set()
 
 
 def record(context: RunContext, protected: Protected, name: str) -> None:
@@ -129,8 +131,16 @@ def _forbidden(context: RunContext, protected: Protected) -> Iterator[str]:
                 continue
             above = (f"{context.folder}/{join(place, _NODE)}/{word}" for place in of_node.get(folder, ()))
             is_searched = folder in on_path or word in _STARTERS
-            if (is_searched and shutil.which(word, path=outside)) or any(map(os.path.lexists, above)):
+            if (is_searched and _is_found(word, outside)) or any(map(os.path.lexists, above)):
                 yield path
+
+
+def _is_found(word: str, path: str) -> bool:
+    """Return whether a program is on a PATH, or has been during this driver: most of them stay there."""
+    if (word, path) in _found or shutil.which(word, path=path) is None:
+        return (word, path) in _found
+    _found.add((word, path))
+    return True
 
 
 def _on_path(context: RunContext) -> Iterator[str]:
