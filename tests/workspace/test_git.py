@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import GitError, UsageError
+from bridle.ground import known_folders
 from bridle.workspace import worktree
 from bridle.workspace.commit import commit, format_message
 from bridle.workspace.git import Git, check_branch
@@ -238,3 +239,30 @@ def test_a_refusal_of_git_is_reported_with_its_words(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "r")
     with pytest.raises(GitError, match="exited 128"):
         asyncio.run(repo.run("cat-file", "-p", "0" * 40))
+
+
+def test_settings_are_read_again_after_any_change_of_their_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SETTLED_NANOSECONDS", "SETTLED_FINE_NANOSECONDS"):
+        monkeypatch.setattr(known_folders, name, -(10**12))  # no file counts as new: its stamp decides
+    repo = make_repository(tmp_path / "r")
+    config = repo.folder / ".git/config"
+    git(repo.folder, "config", "some.name", "aaaa")
+
+    async def value() -> str | None:
+        return (await repo.settings()).get("some.name")
+
+    assert [asyncio.run(value()) for _ in range(3)] == ["aaaa"] * 3
+    before = config.stat()
+    with config.open("r+b") as file:  # in place, with the same size
+        data = file.read()
+        file.seek(data.index(b"aaaa"))
+        file.write(b"bbbb")
+    os.utime(config, ns=(before.st_atime_ns, before.st_mtime_ns))  # an agent can set the mtime back
+    assert asyncio.run(value()) == "bbbb"
+    config.rename(tmp_path / "config")
+    config.write_bytes((tmp_path / "config").read_bytes().replace(b"bbbb", b"cccc"))
+    assert asyncio.run(value()) == "cccc"
+    config.write_bytes(data)
+    assert [asyncio.run(value()) for _ in range(2)] == ["aaaa"] * 2

@@ -190,27 +190,19 @@ def sync(fd: int) -> None:
 def read_bounded(path: Path | str, limit_bytes: int) -> bytes:
     """Read a regular file; raise DiskError if it has more bytes than the limit."""
     try:
-        # O_NONBLOCK: opening a named pipe without a writer would block.
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            data = _read_regular(fd, path, limit_bytes)
-        finally:
-            os.close(fd)
+        return _read(path, limit_bytes)
     except OSError as error:
         raise _disk_error(path, "read", error) from error
-    if len(data) > limit_bytes:
-        raise DiskError(f"{path} is larger than {limit_bytes} bytes", remedy="Move or shorten it.")
-    return data
 
 
 def read_if_exists(path: Path | str, limit_bytes: int) -> bytes | None:
     """Read a file as `read_bounded` does; return None where it is missing."""
     try:
-        return read_bounded(path, limit_bytes)
-    except DiskError as error:
-        if isinstance(error.__cause__, FileNotFoundError):
-            return None
-        raise
+        return _read(path, limit_bytes)
+    except FileNotFoundError:  # many files are optional
+        return None
+    except OSError as error:
+        raise _disk_error(path, "read", error) from error
 
 
 def read_part(path: Path | str, limit_bytes: int, *, from_end: bool = False, follow_links: bool = True) -> bytes | None:
@@ -299,6 +291,18 @@ def _disk_error(target: Path | str | int, action: str, error: OSError) -> DiskEr
     reason = error.strerror or str(error)
     remedy = _REMEDIES.get(error.errno or 0, "Check the file and the disk it is on.")
     return DiskError(f"{name} could not be {action}: {reason}", remedy=remedy, payload=error.errno)
+
+
+def _read(path: Path | str, limit_bytes: int) -> bytes:
+    # O_NONBLOCK: opening a named pipe without a writer would block.
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        data = _read_regular(fd, path, limit_bytes)
+    finally:
+        os.close(fd)
+    if len(data) > limit_bytes:
+        raise DiskError(f"{path} is larger than {limit_bytes} bytes", remedy="Move or shorten it.")
+    return data
 
 
 def _read_regular(fd: int, path: Path | str, limit_bytes: int) -> bytes:

@@ -23,12 +23,21 @@ def parent(top: Path, name: str, *, makes: bool = False) -> Iterator[tuple[int, 
 
     Raise OSError where a folder on the way is missing or a link. `makes`: make it, and remove what is at its place.
     """
-    *folders, last = name.split("/")
-    if {"", ".", ".."} & {*folders, last} or "\0" in name:
+    parts = name.split("/")
+    fd = _open_parent(top, parts, name, makes=makes)
+    try:
+        yield fd, parts[-1]
+    finally:
+        os.close(fd)
+
+
+def _open_parent(top: Path, parts: list[str], name: str, *, makes: bool) -> int:
+    """Return a descriptor of the folder of a file, which the caller closes."""
+    if "" in parts or "." in parts or ".." in parts or "\0" in name:
         raise OSError(errno.EINVAL, "not the name of a file below a folder", name)
     fd = os.open(top, _FOLDER)
     try:
-        for folder in folders:
+        for folder in parts[:-1]:
             if makes and not _is_folder(fd, folder):
                 with suppress(FileNotFoundError):
                     os.unlink(folder, dir_fd=fd)
@@ -36,9 +45,10 @@ def parent(top: Path, name: str, *, makes: bool = False) -> Iterator[tuple[int, 
             inner = os.open(folder, _FOLDER | os.O_NOFOLLOW, dir_fd=fd)
             os.close(fd)
             fd = inner
-        yield fd, last
-    finally:
+    except BaseException:
         os.close(fd)
+        raise
+    return fd
 
 
 def read(top: Path, name: str, limit_bytes: int) -> bytes | None:
@@ -46,8 +56,11 @@ def read(top: Path, name: str, limit_bytes: int) -> bytes | None:
     if is_missing(top, name):
         return None
     try:
-        with parent(top, name) as (folder, last):
-            return read_in(folder, last, limit_bytes)
+        folder = _open_parent(top, name.split("/"), name, makes=False)
+        try:
+            return read_in(folder, name.rpartition("/")[2], limit_bytes)
+        finally:
+            os.close(folder)
     except OSError:
         return None
 

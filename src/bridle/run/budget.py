@@ -26,6 +26,9 @@ Say = Callable[[str], None]
 
 LOCK_FILE = "budget.lock"
 RUN_LIMITS_FILE = "run-limits.json"
+# Joined once: an iteration reads them a dozen times.
+_BUDGET = STATE_FOLDER / "budget.json"
+_RUN_LIMITS = STATE_FOLDER / RUN_LIMITS_FILE
 # An update takes milliseconds; parallel agents may end at the same moment.
 LOCK_SECONDS = 10.0
 KNOWN_COST = "known_cost_usd"
@@ -111,7 +114,7 @@ class Cost(Struct, frozen=True):
 
 
 def budget_file(workspace: Path) -> Path:
-    return workspace / STATE_FOLDER / "budget.json"
+    return workspace / _BUDGET
 
 
 def read(workspace: Path) -> Budget:
@@ -182,7 +185,7 @@ def name_run_limits(workspace: Path, run: str, *, max_cost_usd: float, max_itera
 def _read_run_limits(workspace: Path) -> RunLimits | None:
     """Read the limits of the current run; None where there are none, or an agent has damaged the file."""
     try:
-        fields = JsonFields(disk.read_json(workspace / STATE_FOLDER / RUN_LIMITS_FILE))
+        fields = JsonFields(disk.read_json(workspace / _RUN_LIMITS))
     except DiskError:
         return None
     run, cost, iterations = fields.text("run"), fields.number("max_cost_usd"), fields.number("max_iterations")

@@ -81,9 +81,9 @@ def create_log(folder: Path, name: str, suffix: str) -> tuple[Path, int]:
 
 def private_folder(workspace: Path, below: Path) -> Path:
     """Create a private folder in a workspace; refuse a symbolic link, which could lead out of it."""
-    path = workspace
+    path = str(workspace)
     for part in below.parts:
-        path = path / part
-        if path.is_symlink():
+        path = os.path.join(path, part)
+        if os.path.islink(path):
             raise DiskError(f"{path} is a link; logs and state must stay in the workspace", remedy=f"Remove {path}.")
-    return disk.make_private_folder(path)
+    return disk.make_private_folder(workspace / below)

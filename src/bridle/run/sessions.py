@@ -17,6 +17,10 @@ from bridle.ground import clock, disk
 from bridle.run.logs import STATE_FOLDER, private_folder
 from bridle.run.request import Mode
 
+# Joined once: each iteration reads them.
+_SESSION = STATE_FOLDER / "claude-session.json"
+_SUMMARIZER = STATE_FOLDER / "summarizer-session.json"
+
 
 class Sessions(Struct, frozen=True):
     """The last session of each mode."""
@@ -31,11 +35,11 @@ class Sessions(Struct, frozen=True):
 
 
 def session_file(workspace: Path) -> Path:
-    return workspace / STATE_FOLDER / "claude-session.json"
+    return workspace / _SESSION
 
 
 def summarizer_file(workspace: Path) -> Path:
-    return workspace / STATE_FOLDER / "summarizer-session.json"
+    return workspace / _SUMMARIZER
 
 
 def session_files(workspace: Path) -> tuple[Path, Path]:

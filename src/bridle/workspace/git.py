@@ -204,7 +204,7 @@ class Git:
     async def index_path(self) -> Path:
         """Return the path of the index of this working copy."""
         try:
-            return Path(os.path.abspath(read_git_files.git_folders(self.folder)[0])) / "index"
+            return Path(f"{os.path.abspath(read_git_files.git_folders(self.folder)[0])}/index")
         except read_git_files.NeedsGit:
             return await self.git_path("index")
 

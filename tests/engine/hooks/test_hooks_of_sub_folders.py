@@ -61,3 +61,15 @@ def test_doctor_trusts_them_from_there(part: Path) -> None:
     done = run_bridle("doctor", "--trust", cwd=part)
     assert f"trusted: {part.parent}/.a5c/hooks/{ON_RUN_START}/a.sh" in done.stdout
     assert fire(part) == ("executed", None)
+
+
+def test_a_folder_of_hooks_shows_that_there_may_be_some(part: Path, tmp_path: Path) -> None:
+    assert Hooks(part, {}).has_any()
+    other = tmp_path / "other"
+    (other / ".git").mkdir(parents=True)
+    assert not Hooks(other, {"HOME": str(tmp_path)}).has_any()
+    (tmp_path / ".config/babysitter/hooks").mkdir(parents=True)
+    assert Hooks(other, {"HOME": str(tmp_path)}).has_any()
+    assert not Hooks(other, {}, plugin_root=tmp_path / "plugin").has_any()
+    (tmp_path / "plugin/hooks").mkdir(parents=True)
+    assert Hooks(other, {}, plugin_root=tmp_path / "plugin").has_any()

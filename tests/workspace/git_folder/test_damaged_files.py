@@ -46,6 +46,19 @@ def test_files_that_git_cannot_read_get_their_last_readable_content(tmp_path: Pa
     assert damaged_files.restore(folder) == []
 
 
+def test_what_was_readable_when_others_were_restored_is_kept_too(tmp_path: Path) -> None:
+    folder = make(tmp_path)
+    damaged_files.remember(folder)
+    git(folder, "update-ref", "refs/bridle/snapshots/two", "HEAD")
+    second = folder / ".git/refs/bridle/snapshots/two"
+    content = second.read_bytes()
+    (folder / ".git/HEAD").write_text("garbage\n")
+    assert damaged_files.restore(folder) == ["HEAD"]
+    second.write_text("garbage\n")
+    assert damaged_files.restore(folder) == ["refs/bridle/snapshots/two"]
+    assert second.read_bytes() == content
+
+
 def test_a_branch_gets_the_last_commit_of_its_reflog(tmp_path: Path) -> None:
     folder = make(tmp_path)
     damaged_files.remember(folder)

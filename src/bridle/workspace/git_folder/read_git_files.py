@@ -10,6 +10,7 @@ import os
 import re
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from bridle.errors import DiskError
@@ -164,13 +165,16 @@ def write_commit(top: Path, tree: str, parents: Sequence[str], author: str, comm
     data = b"commit %d\0%b" % (len(body), body)
     digest = hashlib.sha1 if len(tree) == 40 else hashlib.sha256  # the hash of the repository
     name = digest(data, usedforsecurity=False).hexdigest()
-    folder = Path(shared) / "objects" / name[:2]
+    folder = f"{shared}/objects/{name[:2]}"
+    path = f"{folder}/{name[2:]}"
     try:
-        folder.mkdir(exist_ok=True)
-        if not (folder / name[2:]).exists():
-            temporary = disk.temporary_name(folder)
+        if not os.path.isdir(folder):
+            with suppress(FileExistsError):  # made at the same time
+                os.mkdir(folder)
+        if not os.path.exists(path):
+            temporary = disk.temporary_name(Path(folder))
             disk.write_new(temporary, zlib.compress(data, 1), mode=0o444)  # durable, as those of git are
-            disk.move(temporary, folder / name[2:])
+            disk.move(temporary, Path(path))
     except (OSError, DiskError) as error:
         raise NeedsGit from error
     return name
@@ -181,7 +185,7 @@ def ref_lock_path(top: Path, name: str) -> Path:
     if not re.fullmatch(_OUR_REF, name):
         raise NeedsGit
     _, shared = git_folders(top)
-    return Path(shared) / f"{name}.lock"
+    return Path(f"{shared}/{name}.lock")
 
 
 def write_ref(top: Path, name: str, commit: str) -> None:

@@ -184,3 +184,23 @@ def test_agents_at_work_at_the_same_time_share_files_and_refs(tmp_path: Path) ->
     with git_metadata.agent_at_work(repo.folder) as later:
         assert later.metadata == git_metadata.read_metadata(repo.folder)
         assert "refs/heads/new" in later.metadata.refs
+
+
+def test_links_are_those_that_were_left_while_only_bridle_worked(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r")
+    place, elsewhere = repo.folder / ".git", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (place / "of-the-user").symlink_to(elsewhere)
+    with git_metadata.agent_at_work(repo.folder, is_known=True) as first:  # nothing is known yet
+        assert first.links == {"of-the-user": str(elsewhere)}
+        (place / "refs/tags/link").symlink_to(elsewhere)
+        (place / "of-the-user").unlink()
+        assert [report.path for report in first.restore_links()] == [".git/of-the-user", ".git/refs/tags/link"]
+    (place / "info/late").symlink_to(elsewhere)
+    with git_metadata.agent_at_work(repo.folder, is_known=True) as known:
+        assert known.links == {"of-the-user": str(elsewhere)}
+        assert [report.path for report in known.restore_links()] == [".git/info/late"]
+    (place / "info/of-the-user").symlink_to(elsewhere)
+    with git_metadata.agent_at_work(repo.folder) as later:
+        assert later.links == {"of-the-user": str(elsewhere), "info/of-the-user": str(elsewhere)}
+        assert later.restore_links() == []
