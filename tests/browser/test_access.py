@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, expect
 
 from tests.browser.fixtures import logs
-from tests.browser.fixtures.window import PHONE, WIDE, Window, open_browser, open_window
+from tests.browser.fixtures.window import MEDIUM, PHONE, WIDE, Window, open_browser, open_window
 from tests.loop.fixtures.fake_agent import make_project
 from tests.loop.fixtures.loop_commands import run_plan
 from tests.views.web.fixtures.watch_server import WatchServer, watching, watching_project
@@ -108,6 +108,54 @@ def test_no_view_has_a_serious_finding_of_axe_and_none_is_wider_than_the_screen(
             window.assert_accessible()
             width = window.page.evaluate("() => document.documentElement.scrollWidth")
             assert width <= size[0], name
+
+
+def test_a_phone_shows_the_chosen_tab_and_what_waits_on_one_line(browser: Browser, server: WatchServer) -> None:
+    views = addresses(server)
+    with open_window(browser, PHONE) as window:
+        for tab in ("tasks", "charts"):
+            window.go(server, views[tab])
+            settle(window, tab)
+            expect(window.page.locator(f"#tab-{tab}")).to_be_in_viewport(ratio=0.9)
+        waiting = window.page.locator(".run-head .waiting")
+        summary = waiting.locator("> summary")
+        expect(summary).to_have_text("1 needs you: Slip")
+        expect(waiting.locator("textarea")).not_to_be_visible()
+        summary.click()
+        waiting.locator("textarea").fill("Euro")
+        expect(waiting.get_by_role("button", name="Send the answer")).to_be_enabled()
+
+
+def test_a_window_of_800_pixels_has_room_for_words(browser: Browser, server: WatchServer) -> None:
+    views = addresses(server)
+    with open_window(browser, MEDIUM) as window:
+        window.go(server, views["journal"])
+        settle(window, "journal")
+        entries = window.page.locator(".entry:not(.placeholder)")
+        expect(entries.last).to_be_in_viewport()  # it opens at the newest one
+        number = server.get(f"/api/runs/{server.get('/api/board')['runs'][0]['run']}")["journal"]["count"]
+        expect(entries.last.locator(".seq")).to_have_text(str(number))
+        assert entries.last.locator(".summary").evaluate("node => node.clientWidth") > MEDIUM[0] / 5
+        window.go(server, views["tools"])
+        settle(window, "tools")
+        about = window.page.locator(".side-toggle button")
+        expect(about).to_contain_text("context")
+        about.click()
+        expect(window.page.locator(".side").get_by_role("heading", name="Session")).to_be_in_viewport()
+
+
+def test_a_card_of_the_inbox_has_its_own_style_whatever_its_kind(browser: Browser, server: WatchServer) -> None:
+    with open_window(browser) as window:
+        window.go(server, "/inbox")
+        card = window.page.locator(".need").first
+        before = style(card)
+        assert card.evaluate("node => node.classList.replace('need-question', 'need-failure')")
+        assert style(card) == before
+
+
+def style(card: Locator) -> list[str]:
+    found: list[str] = card.evaluate("node => [getComputedStyle(node).padding, getComputedStyle(node).backgroundColor]")
+    return found
 
 
 def test_the_theme_is_chosen_and_remembered(browser: Browser, server: WatchServer) -> None:

@@ -315,6 +315,7 @@ def test_what_was_denied_shows_what_it_would_have_changed(browser: Browser, serv
         expect(write.locator(".state")).to_contain_text("denied")
         expect(write.locator(".facts-line")).to_contain_text("requested, not made")
         expect(write.locator("td.text.add")).to_contain_text("x")
+        expect(write.locator("td.number.add")).to_have_attribute("data-number", "1")
         expect(found.locator(".denials")).to_contain_text("Bash")
 
 
@@ -344,6 +345,10 @@ def test_questions_thoughts_retries_and_ends_of_processes_are_marked(browser: Br
         found = open_log(window, server, "14b-askuser-allowed")
         expect(found.locator(".questions legend").first).to_be_visible()
         expect(found.locator(".questions li")).not_to_have_count(0)
+        asked = found.locator("section.call").filter(has=window.page.locator(".questions")).first
+        expect(asked.locator(".fold .summary")).to_have_text(
+            asked.locator(".questions legend").first.inner_text().split("\n")[-1]
+        )
         thinking = open_log(window, server, "04-thinking").locator(".thought").first
         expect(thinking.locator(".inner")).to_have_count(0)
         thinking.locator(".fold").click()
@@ -359,6 +364,7 @@ def test_unknown_events_any_input_images_todos_and_a_missing_end(browser: Browse
         found = open_log(window, server, "odd")
         window.page.wait_for_function("() => document.querySelector('.images img')?.naturalWidth === 1")
         expect(window.page.locator(".side .todos li").nth(1)).to_contain_text("Write the test")
+        expect(found.get_by_text("[image]")).to_have_count(0)  # the image itself is shown
         found.evaluate("node => { node.scrollTop = 0; }")
         chip = found.locator(".unknown .chip")
         expect(chip).to_contain_text("brand_new_event")

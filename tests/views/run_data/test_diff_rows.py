@@ -33,3 +33,7 @@ from bridle.views.run_data.diff_rows import Row, side_by_side
 )
 def test_rows(lines: list[str], rows: list[Row]) -> None:
     assert side_by_side(lines) == rows
+
+
+def test_a_whole_new_text_is_numbered_from_its_first_line() -> None:
+    assert side_by_side(["+a", "+"], first=1) == [(None, None, 1, "a", "add"), (None, None, 2, "", "add")]

@@ -43,6 +43,12 @@ def test_a_running_row_has_task_iteration_and_tool() -> None:
     assert row.cells == ("▸ running", "Add rate limiting", "Token bucket", "2", "Bash make test", "0:10", "0.42/20")
 
 
+def test_only_verified_tasks_count_as_done() -> None:
+    verdicts = ("done", "done (guard only)", "already satisfied", "unverified", "stuck", "failed", "blocked", "pending")
+    row = run_row(card(tasks=[{"verdict": verdict} for verdict in verdicts]), needs_user=False, now=0, width=120)
+    assert row.cells[2] == "3 of 8 tasks"
+
+
 def test_a_run_that_asks_says_so() -> None:
     assert run_row(card(state="waiting"), needs_user=True, now=0, width=80).cells[0] == NEEDS_YOU[0]
     assert run_row(card(state="odd"), needs_user=False, now=0, width=80).cells[0] == "odd"

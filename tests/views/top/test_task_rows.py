@@ -33,6 +33,7 @@ def test_a_task_is_shown_with_its_checks_and_the_end_of_their_output() -> None:
     assert "secret-value" not in text
     for part in (
         "1 check failed: ***",
+        "failed · 2 iterations · 1 failed try",
         "question: Which?",
         "commit 0123456789ab",
         "✗ make test",

@@ -4,8 +4,9 @@ import { signal } from "@preact/signals";
 export const THEMES = ["system", "light", "dark"];
 
 export const theme = signal(stored("bridle-theme", THEMES, "system"));
-export const isNarrow = signal(matchMedia("(max-width: 760px)").matches);
-matchMedia("(max-width: 760px)").addEventListener("change", (event) => (isNarrow.value = event.matches));
+/** A phone; and a window with no room for a third column. Their widths are those of narrow.css. */
+export const isNarrow = matching("(max-width: 760px)");
+export const isMedium = matching("(max-width: 1100px)");
 
 theme.subscribe((value) => {
   if (value === "system") delete document.documentElement.dataset.theme;
@@ -14,6 +15,13 @@ theme.subscribe((value) => {
 });
 
 export const nextTheme = () => (theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length]);
+
+function matching(query) {
+  const list = matchMedia(query);
+  const held = signal(list.matches);
+  list.addEventListener("change", (event) => (held.value = event.matches));
+  return held;
+}
 
 function stored(name, choices, otherwise) {
   try {

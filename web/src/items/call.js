@@ -8,7 +8,7 @@ import { State } from "../parts/state.js";
 import { Omitted } from "./texts.js";
 import { Images } from "./images.js";
 import { SubAgent } from "./sub_agent.js";
-import { hasOwnInput, isShownAtOnce, toolView } from "./tools.js";
+import { hasOwnInput, isShownAtOnce, summaryOf, toolView } from "./tools.js";
 import { useUnfolded } from "./unfolded.js";
 import { RawEvent } from "./raw_event.js";
 
@@ -20,7 +20,7 @@ export function Call({ item, list }) {
   return html`<section class=${`call ${item.state} ${isAgent ? "agent" : ""}`} aria-label=${`${item.name || "tool"} ${item.state}`}>
     <button type="button" class="fold" aria-expanded=${isOpen} onClick=${toggle}>
       <span class="chevron" aria-hidden="true"></span><span class="name">${visible(item.name) || "result without a call"}</span>
-      <span class="summary">${isAgent ? [item.detail?.kind && html`<b>${visible(item.detail.kind)}</b>`, " ", visible(item.detail?.description || item.summary)] : visible(item.summary)}</span>
+      <span class="summary">${isAgent ? [item.detail?.kind && html`<b>${visible(item.detail.kind)}</b>`, " ", visible(item.detail?.description || item.summary)] : visible(summaryOf(item))}</span>
       <span class="tail">${item.background && html`<span class="fact">background</span>`}<span class="fact">${elapsed(item)}</span><${State} name=${item.state} small /></span>
     </button>
     ${isAgent && html`<${SubAgent} item=${item} list=${list} isOpen=${isOpen} />`}

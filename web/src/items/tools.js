@@ -21,6 +21,16 @@ export function toolView(item) {
 /** Whether the view shows the whole input, so that it is not shown again as JSON. */
 export const hasOwnInput = (item) => ["file_change", "todo_list", "questions", "sub_agent"].includes(item.detail?.type) || item.name === "Bash";
 
+/** One line about the call: words instead of the JSON of its input, where there are some. */
+export function summaryOf(item) {
+  const { detail } = item;
+  if (detail?.type === "todo_list") return `${detail.todos.filter((todo) => todo.status === "completed").length} of ${detail.todos.length} done`;
+  if (detail?.type === "questions") return detail.questions.map((question) => question.text).join(" ");
+  if (item.name !== "StructuredOutput") return item.summary;
+  const { summary } = parsedObject(item.input);
+  return typeof summary === "string" ? summary : item.summary;
+}
+
 /** Whether a folded card shows a part of its content. */
 export const isShownAtOnce = (item) => ["file_change", "todo_list", "questions"].includes(item.detail?.type) || item.images?.length > 0 || NOT_DONE.has(item.state) || ["Bash", "ExitPlanMode"].includes(item.name);
 
@@ -86,7 +96,11 @@ const isChosen = (question, option) => question.answer != null && question.answe
 
 const Plan = ({ item }) => html`<div class="speech"><div class="who">Plan</div><${Markdown} text=${String(parsedObject(item.input).plan ?? "")} /></div>`;
 
+// What stands for an image in the text of an answer whose images are shown.
+const ONLY_IMAGES = /^(\s*\[image\]\s*)+$/;
+
 function Plain({ item, isOpen }) {
+  if (item.images?.length > 0 && ONLY_IMAGES.test(item.output ?? "")) return null;
   const isBad = ["error", "denied", "interrupted"].includes(item.state);
   return html`${item.output ? html`<${Clipped} text=${item.output} lines=${PREVIEW_LINES} isOpen=${isOpen} kind=${isBad ? "bad" : ""} />` : item.state === "running" && !isOpen ? html`<pre class="plain dim">${visible(pretty(item.input)).slice(0, 600)}</pre>` : null}`;
 }

@@ -8,7 +8,7 @@ import { BarChart, LineChart } from "../parts/svg_charts.js";
 export function Charts({ document }) {
   const { cost = [], tokens = [], checks = [], time = [] } = document.charts ?? {};
   if (!cost.length && !tokens.length && !checks.length && !time.length) return html`<${Empty} title="Nothing to draw yet" text="Charts appear after the first iteration." />`;
-  const title = (task) => visible(document.card.tasks?.find((one) => one.number === task)?.title ?? task ?? "");
+  const title = (task) => visible(document.card.tasks?.find((one) => one.number === task)?.title ?? task) || "the run itself";
   return html`<div class="charts">
     ${cost.length > 0 && html`<${LineChart} title="Cost over time" unit=${money} points=${cost.map((point) => ({ at: point.at, value: point.usd, group: title(point.task) }))} limit=${document.card.limits?.max_cost_usd} />`}
     ${tokens.length > 0 && html`<${LineChart} title="Tokens over time" unit=${count} points=${tokens.map((point) => ({ at: point.at, value: (point.input ?? 0) + (point.output ?? 0), group: title(point.task) }))} />`}

@@ -25,7 +25,7 @@ export function Conversation({ document }) {
   if (!log) return html`<${Empty} title="No conversation yet" text=${isExport ? "This run has no agent's log." : "It appears here as soon as an agent starts. What Bridle itself does is in the journal."} />`;
   const facts = document.logs.find((one) => one.log === log);
   return html`<div class="conversation">
-    <${LogList} logs=${document.logs} run=${run} chosen=${log} tasks=${document.card?.tasks} />
+    <${LogList} logs=${document.logs} run=${run} chosen=${log} tasks=${document.card?.tasks} checks=${document.checks} />
     <div class="stream">
       <${FilterBar} filter=${filter} onChange=${setFilter} list=${list} />
       ${thread && html`<p class="thread-note">Only the sub-agent <code>${thread}</code>. <a href=${logLink(run, log)}>Back to the whole conversation</a></p>`}

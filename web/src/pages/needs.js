@@ -23,7 +23,7 @@ export const Inbox = () => html`<div class="page inbox">
 export function NeedCard({ need, isOnRunPage = false }) {
   const [state, word] = KINDS[need.kind] ?? ["question", need.kind];
   const payload = payloadOf(need);
-  return html`<section class=${`need ${need.kind}`} aria-label=${`${word}: ${need.title}`}>
+  return html`<section class=${`need need-${need.kind}`} aria-label=${`${word}: ${need.title}`}>
     <header><${State} name=${state} word=${word} /><h3>${visible(titleOf(need))}</h3><span class="when">${need.since ? ago(now.value - need.since) : ""}</span></header>
     <${Of} need=${need} isOnRunPage=${isOnRunPage} />
     ${need.text && html`<${Markdown} text=${need.text} />`}

@@ -8,9 +8,9 @@ import { Markdown } from "../parts/markdown.js";
 const COMMANDS = [["review", "Look at the commits"], ["merge", "Merge them"], ["undo", "Undo"], ["resume", "Resume"]];
 
 export function Receipt({ document }) {
-  const { receipt, receipt_markdown: markdown } = document;
+  const { card, receipt, receipt_markdown: markdown } = document;
   if (!receipt && !markdown) return html`<${Empty} title="No receipt" text="This run has no receipt yet." />`;
-  const commands = COMMANDS.filter(([name]) => typeof receipt?.[name] === "string" && receipt[name]);
+  const commands = COMMANDS.filter(([name]) => typeof receipt?.[name] === "string" && receipt[name] && !(name === "resume" && card?.state === "done"));
   return html`<div class="receipt">
     <div class="paper">${markdown ? html`<${Markdown} text=${markdown} />` : html`<pre class="plain" tabindex="0">${visible(JSON.stringify(receipt, null, 2))}</pre>`}</div>
     <aside class="side">

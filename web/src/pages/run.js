@@ -1,5 +1,5 @@
 // The page of a run: its state and figures, what can be done with it, and its tabs.
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { link, route, TABS } from "../data/route.js";
 import { loadRun, run, runError } from "../data/store.js";
 import { html } from "../html.js";
@@ -28,6 +28,8 @@ export function RunPage() {
 }
 
 function Tabs({ id, tab }) {
+  const frame = useRef(null);
+  useEffect(() => frame.current.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "center" }), [tab]);
   const move = (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
@@ -36,5 +38,5 @@ function Tabs({ id, tab }) {
     requestAnimationFrame(() => document.getElementById(`tab-${next}`)?.focus());
   };
   const figures = { tasks: run.value.card.tasks?.length, journal: run.value.journal?.count, commits: run.value.commits.length };
-  return html`<div class="tabs" role="tablist" aria-label="Views of this run" onKeyDown=${move}>${TABS.map((name) => html`<a role="tab" id=${`tab-${name}`} href=${link("run", id, name)} aria-selected=${name === tab} aria-controls="tab-panel" tabindex=${name === tab ? 0 : -1}>${NAMES[name]}${figures[name] > 0 && html`<span class="number">${figures[name]}</span>`}</a>`)}</div>`;
+  return html`<div class="tabs" ref=${frame} role="tablist" aria-label="Views of this run" onKeyDown=${move}>${TABS.map((name) => html`<a role="tab" id=${`tab-${name}`} href=${link("run", id, name)} aria-selected=${name === tab} aria-controls="tab-panel" tabindex=${name === tab ? 0 : -1}>${NAMES[name]}${figures[name] > 0 && html`<span class="number">${figures[name]}</span>`}</a>`)}</div>`;
 }

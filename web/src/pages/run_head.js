@@ -11,6 +11,7 @@ import { Progress } from "../parts/progress.js";
 import { State } from "../parts/state.js";
 import { elapsedOf, NowLine } from "./board.js";
 import { NeedCard } from "./needs.js";
+import { isNarrow } from "../data/preferences.js";
 
 export function RunHead({ document }) {
   const { card, receipt } = document;
@@ -27,8 +28,15 @@ export function RunHead({ document }) {
       ${card.next_reset && html`<div><dt>next reset</dt><dd>${resetTime(card.next_reset)}</dd></div>`}
     </dl>
     ${waiting.length === 0 && html`<${NowLine} card=${card} />`}
-    ${waiting.map((need) => html`<${NeedCard} key=${need.effect ?? need.task ?? need.title} need=${need} isOnRunPage />`)}
+    ${waiting.length > 0 && html`<${Waiting} waiting=${waiting} />`}
   </header>`;
+}
+
+/** What waits for the user; folded on a phone, where the tabs would be far below it. */
+function Waiting({ waiting }) {
+  const cards = waiting.map((need) => html`<${NeedCard} key=${need.effect ?? need.task ?? need.title} need=${need} isOnRunPage />`);
+  if (!isNarrow.value) return cards;
+  return html`<details class="waiting"><summary>${waiting.length === 1 ? "1 needs you" : `${waiting.length} need you`}: ${waiting.map((need) => visible(need.task ?? need.title)).join(", ")}</summary>${cards}</details>`;
 }
 
 function Meter({ name, value, limit, text, limitText, note }) {
@@ -39,10 +47,12 @@ function Meter({ name, value, limit, text, limitText, note }) {
 function Actions({ card }) {
   const [open, setOpen] = useState("");
   if (!source.canAct || !card.is_loop) return null;
-  const isAtWork = card.state === "running";
+  // A run that waits for a limit has a driver too, which can be stopped.
+  const isAtWork = card.state === "running" || card.driver != null;
   const close = () => setOpen("");
   return html`<div class="actions">
-    ${isAtWork && html`<button type="button" onClick=${() => setOpen("hint")}>Hint</button><button type="button" class="danger" onClick=${() => setOpen("stop")}>Stop</button>`}
+    ${card.state !== "done" && html`<button type="button" onClick=${() => setOpen("hint")}>Hint</button>`}
+    ${isAtWork && html`<button type="button" class="danger" onClick=${() => setOpen("stop")}>Stop</button>`}
     ${!isAtWork && card.state !== "done" && html`<button type="button" class="primary" onClick=${() => act({ action: "resume", run: card.run })}>Resume</button>`}
     ${!isAtWork && html`<button type="button" onClick=${() => setOpen("undo")}>Undo</button>`}
     ${open && html`<${Confirm} kind=${open} card=${card} close=${close} />`}
@@ -52,7 +62,7 @@ function Actions({ card }) {
 const WORDS = {
   hint: ["A hint for the next iteration", "It is added to the next prompt of the agent, and kept in the journal.", "Send the hint"],
   stop: ["Stop this run?", "The agent that works now is ended. What was committed stays, and the run can be resumed.", "Stop the run"],
-  undo: ["Undo this run?", "The commits of this run are reverted, by bridle undo. The journal stays.", "Undo the run"],
+  undo: ["Undo this run?", "The branch that you had before is checked out, and your files become what they were before the run. Its commits are kept under refs/bridle/undone.", "Undo the run"],
 };
 
 function Confirm({ kind, card, close }) {

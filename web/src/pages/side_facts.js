@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { copy } from "../data/actions.js";
 import { clock, count, money, resetTime } from "../data/amounts.js";
-import { isNarrow } from "../data/preferences.js";
+import { isMedium } from "../data/preferences.js";
 import { visible } from "../data/visible_text.js";
 import { html } from "../html.js";
 import { TodoList } from "../parts/todo_list.js";
@@ -11,9 +11,9 @@ export function SideFacts({ list, log }) {
   const { todos, gauge } = list.extra.value;
   const entries = todos?.todos ?? todos ?? [];
   const [isWanted, setWanted] = useState(false);
-  if (isNarrow.value && !isWanted) return html`<p class="side-toggle"><button type="button" aria-expanded="false" onClick=${() => setWanted(true)}>${summaryOf(gauge, entries)}</button></p>`;
+  if (isMedium.value && !isWanted) return html`<p class="side-toggle"><button type="button" aria-expanded="false" onClick=${() => setWanted(true)}>${summaryOf(gauge, entries)}</button></p>`;
   return html`<aside class="side" aria-label="About this conversation">
-    ${isNarrow.value && html`<p class="side-toggle"><button type="button" aria-expanded="true" onClick=${() => setWanted(false)}>Fold</button></p>`}
+    ${isMedium.value && html`<p class="side-toggle"><button type="button" aria-expanded="true" onClick=${() => setWanted(false)}>Fold</button></p>`}
     ${gauge && html`<${Gauge} gauge=${gauge} />`}
     ${entries.length > 0 && html`<section><h2>To do <span class="muted">${entries.filter((todo) => todo.status === "completed").length} of ${entries.length}</span></h2><${TodoList} todos=${entries} /></section>`}
     ${log && html`<section><h2>Session</h2><dl class="values">
@@ -23,11 +23,12 @@ export function SideFacts({ list, log }) {
   </aside>`;
 }
 
-/** One line for a phone. */
+/** One line, where there is no room beside the conversation: also what the agent works on now. */
 function summaryOf(gauge, entries) {
   const part = gauge?.context_window > 0 ? `context ${Math.round((100 * (gauge.context_tokens ?? 0)) / gauge.context_window)} %` : "";
   const done = entries.filter((todo) => todo.status === "completed").length;
-  return [part, gauge?.cost_usd != null && money(gauge.cost_usd), entries.length > 0 && `to do ${done} of ${entries.length}`].filter(Boolean).join(" · ") || "About this session";
+  const current = entries.find((todo) => todo.status === "in_progress");
+  return [part, gauge?.cost_usd != null && money(gauge.cost_usd), entries.length > 0 && `to do ${done} of ${entries.length}${current ? `: ${visible(current.text)}` : ""}`].filter(Boolean).join(" · ") || "About this session";
 }
 
 function Gauge({ gauge }) {

@@ -7,7 +7,7 @@ const STATES = {
   error: ["✗", "failed", "bad"], failed: ["✗", "failed", "bad"], unreadable: ["✗", "unreadable", "bad"],
   denied: ["⊘", "denied", "denied"], interrupted: ["■", "interrupted", "warn"], unanswered: ["–", "no answer", "idle"],
   waiting: ["?", "needs you", "warn"], question: ["?", "needs you", "warn"], parked: ["?", "needs you", "warn"], limit: ["▮", "limit reached", "warn"],
-  paused: ["⏸", "paused", "warn"], stopped: ["■", "stopped", "warn"], doubtful: ["?", "in doubt", "warn"], blocked: ["⊘", "blocked", "warn"],
+  paused: ["‖", "paused", "warn"], stopped: ["■", "stopped", "warn"], doubtful: ["?", "in doubt", "warn"], blocked: ["⊘", "blocked", "warn"],
   created: ["○", "not started", "idle"], pending: ["○", "pending", "idle"], open: ["○", "open", "idle"], skipped: ["–", "skipped", "idle"],
   "done (guard only)": ["✓", "done (guard only)", "ok"], "already satisfied": ["✓", "already satisfied", "ok"], unverified: ["?", "unverified", "warn"],
   stuck: ["✗", "stuck", "bad"], "needs you": ["?", "needs you", "warn"], in_progress: ["◌", "in progress", "run"], completed: ["✓", "done", "ok"],

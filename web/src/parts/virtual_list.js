@@ -65,6 +65,11 @@ export class VirtualList extends Component {
     this.settle();
   }
 
+  isAtEnd() {
+    const view = this.scroller.current;
+    return view.scrollTop + view.clientHeight >= view.scrollHeight - NEAR_END;
+  }
+
   firstVisible() {
     return this.indexAt(this.scroller.current?.scrollTop ?? 0);
   }
@@ -116,7 +121,8 @@ export class VirtualList extends Component {
     const view = this.scroller.current;
     if (!view) return;
     // The user scrolled up, and the event of it has not come yet: while a log grows fast, it would never get through.
-    if (this.isStuck && view.scrollTop < this.lastTop - NEAR_END) this.isStuck = false;
+    // A view that is still at the end was moved by the browser, as its rows are lower than they counted.
+    if (this.isStuck && view.scrollTop < this.lastTop - NEAR_END && !this.isAtEnd()) this.isStuck = false;
     const changed = this.measure();
     if (this.pendingIndex !== null && this.heights.length) {
       const index = Math.min(this.pendingIndex, this.heights.length - 1);
@@ -158,8 +164,7 @@ export class VirtualList extends Component {
   onScroll = () => {
     const view = this.scroller.current;
     if (!view) return; // an event of a list that is gone
-    const isStuck = view.scrollTop + view.clientHeight >= view.scrollHeight - NEAR_END;
-    this.isStuck = isStuck;
+    this.isStuck = this.isAtEnd();
     this.lastTop = view.scrollTop;
     this.report();
     this.look();

@@ -89,7 +89,7 @@ class Conversation:
         if isinstance(item, Call):
             fields["children"] = len(self.log.transcript.item_ids(item.call_id)) if item.call_id else 0
             if isinstance(item.detail, FileChange):
-                fields["detail"]["rows"] = side_by_side(fields["detail"]["lines"])
+                fields["detail"]["rows"] = side_by_side(fields["detail"]["lines"], first=_first_line(item.detail))
         images = item.images if isinstance(item, TextItem | Call) else ()
         fields["images"] = [
             to_builtins(image) | ({"href": f"{self._address}/images/{item.id}/{number}"} if is_shown(image) else {})
@@ -212,3 +212,9 @@ def seconds_of(moment: str | None) -> float | None:
         return None if moment is None else datetime.fromisoformat(moment).timestamp()
     except (ValueError, OverflowError):
         return None
+
+
+def _first_line(change: FileChange) -> int | None:
+    """Return the number of the first line of a change that is a whole new text; None where the place is not known."""
+    is_whole = change.action != "edit" and all(line.startswith("+") for line in change.lines)
+    return 1 if is_whole else None

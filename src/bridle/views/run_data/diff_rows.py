@@ -13,10 +13,13 @@ Row: TypeAlias = "tuple[int | None, str | None, int | None, str | None, str]"
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d+)? \+(\d{1,9})(?:,\d+)? @@")
 
 
-def side_by_side(lines: Iterable[str]) -> list[Row]:
-    """Return the rows of a diff; removed lines are beside the added ones that replace them."""
+def side_by_side(lines: Iterable[str], *, first: int | None = None) -> list[Row]:
+    """Return the rows of a diff; removed lines are beside the added ones that replace them.
+
+    `first` is the number of the first line where no hunk says it, as in the diff of a new file.
+    """
     rows: list[Row] = []
-    numbers = _Numbers()
+    numbers = _Numbers(first)
     removed: list[str] = []
     added: list[str] = []
     for line in lines:
@@ -41,9 +44,9 @@ def side_by_side(lines: Iterable[str]) -> list[Row]:
 class _Numbers:
     """The numbers of the next lines on both sides; None where the hunk does not say where it is."""
 
-    def __init__(self) -> None:
-        self._old: int | None = None
-        self._new: int | None = None
+    def __init__(self, first: int | None) -> None:
+        self._old = first
+        self._new = first
 
     def start(self, header: str) -> None:
         match = _HUNK.match(header)

@@ -143,7 +143,7 @@ class RunsScreen(Screen[None]):
                     table.update_cell(name, label, cell)
 
     def _draw_title(self, count: int) -> None:
-        needs = sum(asks_user(known) for known in self.app.source.board.runs.values())
+        needs = sum(bool(known.needs) for known in self.app.source.board.runs.values())
         asks = f", {needs} need you" if needs > 1 else ", 1 needs you" if needs else ""
         name = truncate(self.app.place, max(10, self.size.width - 40))
         style = rich_style("question" if needs else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from bridle.loop.process.task_state import VERIFIED
 from bridle.views.format_amounts import format_clock
 from bridle.views.terminal.escape_controls import escape_line
 from bridle.views.terminal.styled_lines import truncate
@@ -87,5 +88,5 @@ def _iteration(card: JsonObject) -> str:
 
 def _task_summary(card: JsonObject) -> str:
     tasks = card["tasks"]
-    finished = sum(task["verdict"] not in ("pending", "needs you") for task in tasks)
-    return f"{finished} of {len(tasks)} tasks" if tasks else ""
+    done = sum(task["verdict"] in VERIFIED for task in tasks)
+    return f"{done} of {len(tasks)} tasks" if tasks else ""

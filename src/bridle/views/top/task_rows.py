@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from bridle.loop.process.receipt import CheckReceipt, TaskReceipt
-from bridle.views.format_amounts import format_duration, format_usd
+from bridle.views.format_amounts import format_count, format_duration, format_usd
 from bridle.views.terminal.page import Page
 from bridle.views.terminal.receipt import FAILED_MARK, MARKS
 from bridle.views.terminal.styled_lines import BLANK, Line, styled_line, truncate, wrap_text
@@ -47,7 +47,11 @@ def task_row(page: Page, task: TaskReceipt, width: int) -> TaskRow:
 def task_lines(page: Page, task: TaskReceipt, width: int) -> Iterator[Line]:
     """Yield everything about a task: why it has its verdict, its question, its checks with the end of their output."""
     yield styled_line(truncate(_one_line(page, task.title), width), "summary")
-    figures = [f"{task.iterations} iterations", f"{task.tries} failed tries", format_duration(task.seconds)]
+    figures = [
+        format_count(task.iterations, "iteration"),
+        format_count(task.tries, "failed try"),
+        format_duration(task.seconds),
+    ]
     yield styled_line(truncate(" · ".join([str(task.verdict), *figures]), width), "dim")
     for text in (task.reason, f"question: {task.question}" if task.question else ""):
         yield from (styled_line(line) for line in wrap_text(page.clean(text), width) if text)

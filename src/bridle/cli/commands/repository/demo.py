@@ -114,6 +114,7 @@ def _next_steps(demo: DemoFolder) -> list[str]:
         "  git log --stat   one commit a task; its trailers name run, cost and checks",
         "  bridle status    this receipt again",
         "  bridle show      the last conversation; all are in .ralph/logs/claude",
+        "  bridle watch     the same in a browser: conversations, diffs, charts and the journal",
         "  bridle replay    replay every decision from the journal, with no agent",
         "  bridle audit     verify that no byte of the journal was changed",
         "",
