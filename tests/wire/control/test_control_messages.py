@@ -10,10 +10,14 @@ from hypothesis import strategies as st
 
 from bridle.wire.control import control_messages
 from bridle.wire.control.requests import (
+    CancelAsyncMessage,
     Initialize,
+    RewindFiles,
+    SeedReadState,
     SetMaxThinkingTokens,
     SetModel,
     SetPermissionMode,
+    StopTask,
     read_initialize,
 )
 from bridle.wire.events.blocks import Image, Text
@@ -24,7 +28,7 @@ from bridle.wire.events.events import ControlRequest, ControlResponse, User
 from tests.wire.fixtures.claude_recordings import recorded
 from tests.wire.fixtures.event_strategies import json_objects
 
-RECORDS = (SetModel, SetPermissionMode, SetMaxThinkingTokens)
+RECORDS = (SetModel, SetPermissionMode, SetMaxThinkingTokens, RewindFiles, SeedReadState, CancelAsyncMessage, StopTask)
 
 
 def responses_in(name: str) -> dict[str, ControlResponse]:

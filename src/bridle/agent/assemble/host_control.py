@@ -7,36 +7,50 @@ a function to `_applied`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.assemble.session_description import SessionDescription
 from bridle.agent.conversation.conversation import Conversation
+from bridle.agent.conversation.model_requests import ModelRequests
 from bridle.agent.conversation.session_hooks import SessionHooks
 from bridle.agent.skills.catalogue import Skills
 from bridle.agent.stdio.inbox import Inbox
+from bridle.agent.tools.files.known_files import FileMemory
+from bridle.agent.tools.shell.background import BackgroundTasks
 
 if TYPE_CHECKING:
     from bridle.agent.control.control_handlers import ControlHandlers, Handler
+    from bridle.agent.tools.checkpoints.file_checkpoints import FileCheckpoints
     from bridle.wire.control.requests import Initialize
+
+
+class HostParts(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of a run that control requests ask about or change."""
+
+    inputs: RunInputs
+    conversation: Conversation
+    requests: ModelRequests
+    description: SessionDescription
+    skills: Skills
+    background: BackgroundTasks
+    memory: FileMemory
+    checkpoints: FileCheckpoints | None
+    folder: Callable[[], Path]
+    """Returns the working folder of the shell."""
+    hooks: SessionHooks | None
+    may_bypass: bool
+    """Whether the host may switch to bypassPermissions."""
 
 
 class HostControl:
     """Answers the control requests of the host; imports with the first one, since only hosts send them."""
 
-    def __init__(
-        self,
-        inputs: RunInputs,
-        conversation: Conversation,
-        description: SessionDescription,
-        skills: Skills,
-        hooks: SessionHooks | None,
-        write: Callable[[bytes], None],
-        *,
-        may_bypass: bool,
-    ) -> None:
-        self._inputs, self._conversation, self._description = inputs, conversation, description
-        self._skills, self._hooks, self._write, self._may_bypass = skills, hooks, write, may_bypass
+    def __init__(self, parts: HostParts, write: Callable[[bytes], None]) -> None:
+        self._parts, self._write = parts, write
         self._made: ControlHandlers | None = None
 
     def attach(self, inbox: Inbox) -> None:
@@ -62,20 +76,27 @@ class HostControl:
     def _handlers(self) -> dict[str, Handler]:
         """Return the handler of each subtype."""
         from bridle.agent.host_requests.change_session import SessionChanges
+        from bridle.agent.host_requests.context_usage import context_handlers
+        from bridle.agent.host_requests.file_requests import FileRequests
         from bridle.agent.host_requests.initialize import Account, OpenedSession, initialize_handlers
+        from bridle.agent.host_requests.running_work import running_work_handlers
 
+        parts = self._parts
+        conversation, environment = parts.conversation, parts.inputs.environment
         opened = OpenedSession(
-            commands=self._skills.commands,
+            commands=parts.skills.commands,
             agents=list,
-            account=Account(api_key_source=self._description.key_source),
+            account=Account(api_key_source=parts.description.key_source),
             apply=self._applied(),
-            environment=self._inputs.environment,
+            environment=environment,
         )
-        changes = SessionChanges(self._conversation, self._inputs.environment, may_bypass=self._may_bypass)
-        servers = self._description.servers
+        servers = parts.description.servers
         return {
             **initialize_handlers(opened),
-            **changes.handlers(),
+            **SessionChanges(conversation, environment, may_bypass=parts.may_bypass).handlers(),
+            **context_handlers(parts.requests, conversation.setup, parts.skills),
+            **FileRequests(parts.checkpoints, parts.memory, parts.folder).handlers(),
+            **running_work_handlers(conversation.inbox, parts.background),
             "mcp_status": lambda _request: {"mcpServers": list(servers)},
         }
 
@@ -84,15 +105,15 @@ class HostControl:
         return (self._apply_prompt, self._apply_servers, self._apply_hooks)
 
     def _apply_prompt(self, sent: Initialize) -> None:
-        self._description.prompt.initialize(sent.system_prompt, sent.append_system_prompt)
+        self._parts.description.prompt.initialize(sent.system_prompt, sent.append_system_prompt)
 
     def _apply_servers(self, sent: Initialize) -> None:
         from bridle.agent.assemble.mcp_servers import failed_server
 
-        self._description.servers.extend(failed_server(name) for name in sent.sdk_mcp_servers)
+        self._parts.description.servers.extend(failed_server(name) for name in sent.sdk_mcp_servers)
 
     def _apply_hooks(self, sent: Initialize) -> None:
         from bridle.agent.hooks.definitions import host_hooks
 
-        if self._hooks is not None:
-            self._hooks.hooks.add(host_hooks(sent.hooks))
+        if self._parts.hooks is not None:
+            self._parts.hooks.hooks.add(host_hooks(sent.hooks))

@@ -48,6 +48,7 @@ class Prompt:
                 text_block(text) for text in build_system_prompt(self._overrides, context, model=model, tools=tools)
             ],
             reminder=[text_block(opening_reminder(context, date=date, sections=sections))],
+            instructions=context.instructions,
         )
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import msgspec
 
 from bridle.agent.assemble import tools as run_tools
+from bridle.agent.assemble.checkpoints import file_checkpoints
 from bridle.agent.assemble.hooks import session_hooks
-from bridle.agent.assemble.host_control import HostControl
+from bridle.agent.assemble.host_control import HostControl, HostParts
 from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.assemble.session_description import SessionDescription
 from bridle.agent.command_line.options import Options
@@ -42,6 +43,7 @@ from bridle.agent.stdio.event_writer import EventWriter
 from bridle.agent.stdio.inbox import Inbox
 from bridle.agent.stdio.output import SDK_LINE_LIMIT_BYTES, Output
 from bridle.agent.stdio.output_events import Status
+from bridle.agent.tools.files.known_files import FileMemory
 from bridle.agent.tools.shell.background import BackgroundTasks
 from bridle.agent.tools.shell.limits import limits_from_environment
 from bridle.agent.tools.shell.shell import Shell
@@ -85,7 +87,9 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
         # A chat endpoint without a named small model has the model of the conversation.
         return await requests.ask_once(setup.model if small.id == models.DEFAULT_CHAT_MODEL else small, question)
 
-    tools = run_tools.make_tools(inputs, setup, session.id, shell, background, ask_small_model)
+    memory = FileMemory()
+    checkpoints = file_checkpoints(inputs, session, memory)
+    tools = run_tools.make_tools(inputs, setup, session.id, shell, background, ask_small_model, memory)
     inline = run_tools.inline_commands(tools, setup)
     if options.has_commands:
         tools.append(run_tools.skill_tool(skills, setup, session.id, inline))
@@ -123,8 +127,22 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
         init_event=description.init_event,
         mentioned_files=run_tools.mentioned_files(inputs, setup),
         hooks=hooks,
+        on_prompt=checkpoints.begin if checkpoints is not None else lambda _uuid: None,
     )
-    control = HostControl(inputs, conversation, description, skills, hooks, writer.output.write, may_bypass=may_bypass)
+    parts = HostParts(
+        inputs=inputs,
+        conversation=conversation,
+        requests=requests,
+        description=description,
+        skills=skills,
+        background=background,
+        memory=memory,
+        checkpoints=checkpoints,
+        folder=lambda: shell.cwd,
+        hooks=hooks,
+        may_bypass=may_bypass,
+    )
+    control = HostControl(parts, writer.output.write)
     control.attach(inbox)
     warnings = (
         *options.warnings,

@@ -22,6 +22,7 @@ from bridle.agent.skills.skill_files import Skill
 from bridle.agent.tools.call_hooks import CallHooks
 from bridle.agent.tools.contract.tool import Tool
 from bridle.agent.tools.file_tools import FileToolSetup, file_tools
+from bridle.agent.tools.files.known_files import FileMemory
 from bridle.agent.tools.shell.background import BackgroundTasks
 from bridle.agent.tools.shell.limits import limits_from_environment
 from bridle.agent.tools.shell.shell import Shell
@@ -43,6 +44,7 @@ def make_tools(
     shell: Shell,
     background: BackgroundTasks,
     ask_small_model: Callable[[str], Awaitable[str]],
+    memory: FileMemory,
 ) -> list[Tool]:
     """Make all tools except Skill. `ask_small_model` answers WebFetch's question about a page."""
     limits = limits_from_environment(inputs.environment)
@@ -51,6 +53,7 @@ def make_tools(
         *file_tools(
             FileToolSetup(
                 lambda: shell.cwd,
+                memory=memory,
                 environment=inputs.environment,
                 results_folder=results,
                 ask_small_model=ask_small_model,

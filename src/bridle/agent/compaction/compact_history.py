@@ -83,11 +83,20 @@ class Compactor:
         self._dropped = dropped_tokens
         self._failures = 0
 
+    @property
+    def is_on(self) -> bool:
+        """Whether conversations are compacted by themselves."""
+        return self._is_on
+
+    def threshold(self, window: Window) -> int:
+        """Return the number of tokens from which on a conversation is compacted."""
+        return threshold(window, percent=self._percent)
+
     def is_due(self, used_tokens: int, messages: Sequence[Message], window: Window) -> bool:
         """Return whether to compact before the next request."""
         if not self._is_on or self._failures >= FAILURES_IN_A_ROW:
             return False
-        if used_tokens < threshold(window, percent=self._percent):
+        if used_tokens < self.threshold(window):
             return False
         planned = plan(messages, window)
         return len(planned.older) > 1 and estimate(planned.older) >= used_tokens * WORTHWHILE_SHARE

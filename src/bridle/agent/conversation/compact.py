@@ -61,6 +61,20 @@ class LogCompaction:
         """About how many tokens of the window are used."""
         return used(self._usage, self._log.messages[self._counted :])
 
+    @property
+    def usage(self) -> Usage:
+        """The usage of the newest answer; empty if there is none."""
+        return self._usage
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the log is compacted by itself."""
+        return self._compactor.is_on
+
+    def threshold(self, model: Model) -> int:
+        """Return the number of tokens from which on the log is compacted."""
+        return self._compactor.threshold(_window(model))
+
     def is_due(self, model: Model) -> bool:
         """Return whether the next request has too little room."""
         return self._compactor.is_due(self.used_tokens, self._log.messages, _window(model))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import msgspec
 
@@ -60,18 +61,33 @@ class Conversation:
         init_event: Callable[[], Init],
         mentioned_files: Callable[[str], list[str]],
         hooks: SessionHooks | None = None,
+        on_prompt: Callable[[str], None] = lambda _uuid: None,
     ) -> None:
-        """`init_event` describes the session as it is now; `mentioned_files` reads the @paths in a prompt."""
+        """`init_event` describes the session as it is now; `mentioned_files` reads the @paths in a prompt.
+
+        `on_prompt` is called with the id of each prompt before its turn runs.
+        """
         self.options, self.setup, self.log, self.inbox, self.background = options, setup, log, inbox, background
         self._requests, self._toolbox, self._structured = requests, toolbox, structured
         self._init_event, self._mentioned_files, self.hooks = init_event, mentioned_files, hooks
+        self._on_prompt = on_prompt
         self.last: Ending | None = None
         self.signal: int | None = None
         self._task: asyncio.Task[Ending] | None = None
+        self._waiting: asyncio.Task[HookOutcome] | None = None
         self._is_interrupted = False
-        self._interrupts_next = False
+        self._interrupts_next = self._is_busy = False
 
     # Turns
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """Count a message as taken: an interrupt that comes before its turn runs ends that turn."""
+        self._is_busy = True
+        try:
+            yield
+        finally:
+            self._is_busy = self._interrupts_next = False
 
     async def turn(
         self, prompt: Prompt, *, origin: dict[str, str] | None = None, skill: SkillCall | None = None
@@ -136,11 +152,12 @@ class Conversation:
         try:
             contexts: list[str] = []
             if self.hooks is not None:
-                outcome = await self.hooks.prompt(prompt.text)
+                outcome = await self._prompt_hooks(self.hooks, prompt)
                 if outcome.block is not None or outcome.stops is not None:
                     return self._blocked(prompt, outcome)
                 contexts = [*self.hooks.take_contexts(), *outcome.contexts]
             line = self._add_prompt(prompt, skill, contexts)
+            self._on_prompt(line.uuid)
             if self.options.replays:
                 self.log.replay(prompt.content, line.uuid)
             turn = Turn(
@@ -163,6 +180,18 @@ class Conversation:
         except Exception as error:  # noqa: BLE001  # whatever it is, the client gets a result
             return _failed(f"{type(error).__name__}: {error}")
         return ending
+
+    async def _prompt_hooks(self, hooks: SessionHooks, prompt: Prompt) -> HookOutcome:
+        """Run the hooks of a prompt; an interrupt ends them, and then the turn."""
+        self._waiting = asyncio.create_task(hooks.prompt(prompt.text))
+        try:
+            return await self._waiting
+        except asyncio.CancelledError:
+            if not self._interrupts_next:
+                raise
+            return HookOutcome()
+        finally:
+            self._waiting = None
 
     def _blocked(self, prompt: Prompt, outcome: HookOutcome) -> Ending:
         """End a turn whose prompt a hook blocked; the model never sees it."""
@@ -217,7 +246,9 @@ class Conversation:
                 self._is_interrupted = True
                 self._task.cancel()
         else:
-            self._interrupts_next = bool(self.inbox.messages)
+            self._interrupts_next = self._is_busy or bool(self.inbox.messages)
+            if self._waiting is not None:
+                self._waiting.cancel()
 
     def on_signal(self, number: int) -> None:
         """Interrupt the turn because of a signal; the process ends after its result."""

@@ -56,6 +56,10 @@ class MessageLoop:
         return self._conversation.signal is not None or self._inbox.invalid is not None
 
     async def _turn(self, prompt: Prompt, *, origin: dict[str, str] | None = None) -> None:
+        with self._conversation.busy():
+            await self._answer(prompt, origin=origin)
+
+    async def _answer(self, prompt: Prompt, *, origin: dict[str, str] | None) -> None:
         if not self._has_started:
             self._has_started = True
             await self._start()

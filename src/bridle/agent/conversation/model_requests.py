@@ -14,10 +14,25 @@ from bridle.agent.conversation.model_setup import ConversationOptions, ModelSetu
 from bridle.agent.conversation.session_hooks import SessionHooks
 from bridle.agent.conversation.turn_result import Totals
 from bridle.agent.model.api.models import CHAT_KIND, Model, resolve_model
-from bridle.agent.model.api.question import Message, Question, Usage
+from bridle.agent.model.api.question import Block, Message, Question, Usage
 from bridle.agent.model.api.stream_pieces import AnswerPiece, ModelClient
 from bridle.agent.sessions.api_messages import blocks_of
 from bridle.agent.tools.toolbox import Toolbox
+
+
+class ContextParts(msgspec.Struct, frozen=True):
+    """What the next request sends, and how full the window was with the last one."""
+
+    head: RequestHead
+    skill_listing: str | None
+    tools: list[Block]
+    messages: list[Message]
+    used_tokens: int
+    usage: Usage
+    """Of the newest answer; empty if there is none."""
+    compaction_threshold: int
+    compacts: bool
+    """Whether the conversation is compacted at that number of tokens."""
 
 
 class ModelRequests:
@@ -46,6 +61,20 @@ class ModelRequests:
     def used_tokens(self) -> int:
         """About how many tokens of the context window are used."""
         return self._compaction.used_tokens
+
+    async def context(self) -> ContextParts:
+        """Return what fills the context window."""
+        compaction = self._compaction
+        return ContextParts(
+            head=self._head if self._client is not None else await self._prompt.head(),
+            skill_listing=self._prompt.skill_listing,
+            tools=self._toolbox.definitions(),
+            messages=list(self._log.messages),
+            used_tokens=self.used_tokens if compaction.usage else 0,
+            usage=compaction.usage,
+            compaction_threshold=compaction.threshold(self._setup.model),
+            compacts=compaction.is_on,
+        )
 
     async def answer(self, tool_choice: dict[str, str] | None) -> AsyncGenerator[AnswerPiece, None]:
         """Send the history and yield the pieces of the answer; compact first if the window is full."""

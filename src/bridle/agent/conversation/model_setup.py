@@ -9,6 +9,7 @@ import msgspec
 from bridle.agent.model.api.models import Model
 from bridle.agent.model.api.question import Block
 from bridle.agent.permissions.rules.policy import Policy, with_shell_folder
+from bridle.agent.prompt.instructions import Instructions
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -52,6 +53,8 @@ class RequestHead(msgspec.Struct, frozen=True):
     system: list[Block]
     reminder: list[Block]
     """The blocks before the first user message."""
+    instructions: tuple[Instructions, ...] = ()
+    """The files whose text the reminder holds."""
 
 
 class PromptSource(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from bridle.agent.permissions.rules.policy import MODES, with_mode
 from bridle.agent.sessions.session import new_uuid
 from bridle.agent.stdio.output_events import Status
 from bridle.errors import UserError
-from bridle.wire.control.requests import SetMaxThinkingTokens, SetModel, SetPermissionMode
+from bridle.wire.control.requests import Interrupt, SetMaxThinkingTokens, SetModel, SetPermissionMode
 from bridle.wire.events.decode_tolerant import convert
 from bridle.wire.events.loose_json import JsonObject
 
@@ -33,9 +33,14 @@ class SessionChanges:
             "set_max_thinking_tokens": self._set_thinking,
         }
 
-    def _interrupt(self, _request: JsonObject) -> Payload:
+    def _interrupt(self, request: JsonObject) -> Payload:
         self._conversation.interrupt()
-        return None
+        if not convert(request, Interrupt).cancel_queued:
+            return None
+        waiting = self._conversation.inbox.messages
+        dropped = [prompt.uuid for prompt in waiting if prompt.uuid is not None]
+        waiting.clear()
+        return {"still_queued": [], "cancelled": dropped}
 
     def _set_model(self, request: JsonObject) -> Payload:
         name = convert(request, SetModel).model

@@ -18,6 +18,7 @@ from bridle.agent.sessions.transcript_entries import (
     AttachmentLine,
     BoundaryLine,
     CompactMetadata,
+    FileHistoryLine,
     LastPromptLine,
     Line,
     Mark,
@@ -79,6 +80,8 @@ class Session:
         self._early_results: list[UserLine] = []
         self._queued = 0
         self._last_prompt: str | None = None
+        self.source = copied_from if copied_from is not None else path if history is not None else None
+        """The transcript of the conversation before this run; None without one."""
         head = None if copied_from is None else lambda: self._copy_of(copied_from)
         self._file = TranscriptFile(path, fd=fd, head=head)
 
@@ -213,6 +216,10 @@ class Session:
         line_id = self._add_user(note)
         self._lines = [(anchor, "user"), *preserved_lines]
         return line_id
+
+    def checkpoint(self, message_id: str, snapshot: object, *, is_update: bool) -> None:
+        """Record a file checkpoint."""
+        self._buffer.append(FileHistoryLine(message_id=message_id, snapshot=snapshot, is_snapshot_update=is_update))
 
     def last_lines(self, messages: int) -> list[str]:
         """Return the ids of the lines that make up the last messages of the conversation."""

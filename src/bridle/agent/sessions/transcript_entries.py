@@ -202,6 +202,15 @@ class AgentNameLine(Struct, kw_only=True, rename="camel"):
     session_id: str
 
 
+class FileHistoryLine(Struct, kw_only=True, rename="camel"):
+    """A file checkpoint."""
+
+    type: str = "file-history-snapshot"
+    message_id: str
+    snapshot: Any
+    is_snapshot_update: bool
+
+
 class LastPromptLine(Struct, kw_only=True, rename="camel"):
     """The last prompt, and the last line of the conversation."""
 
@@ -220,6 +229,7 @@ Line: TypeAlias = (
     | BoundaryLine
     | CustomTitleLine
     | AgentNameLine
+    | FileHistoryLine
     | LastPromptLine
 )
 

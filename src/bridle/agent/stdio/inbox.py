@@ -54,6 +54,13 @@ class Inbox(msgspec.Struct):
         self.messages.append(prompt)
         self.changed.set()
 
+    def remove(self, uuid: str) -> bool:
+        """Remove a message that waits; return whether it was there."""
+        waiting = [prompt for prompt in self.messages if prompt.uuid == uuid]
+        for prompt in waiting:
+            self.messages.remove(prompt)
+        return bool(waiting)
+
     def add_control(self, request_id: str, request: dict[str, Any]) -> None:
         if self.on_control is not None:
             self.on_control(request_id, request)

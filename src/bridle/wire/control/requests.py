@@ -48,6 +48,41 @@ class SetMaxThinkingTokens(Struct, frozen=True):
     max_thinking_tokens: Any = None
 
 
+class Interrupt(Struct, frozen=True):
+    """The host interrupts the running turn."""
+
+    cancel_queued: bool = False
+    """Whether the messages that wait are dropped too."""
+
+
+class RewindFiles(Struct, frozen=True):
+    """The host wants the files as they were at a message of the user."""
+
+    user_message_id: str = ""
+    dry_run: bool = False
+    """Whether the host only wants to know what would change."""
+
+
+class SeedReadState(Struct, frozen=True):
+    """The host has seen that the model read a file, which the conversation no longer shows."""
+
+    path: str = ""
+    mtime: float = 0
+    """When the file was last changed, in milliseconds."""
+
+
+class CancelAsyncMessage(Struct, frozen=True):
+    """The host drops a message that waits for its turn."""
+
+    message_uuid: str = ""
+
+
+class StopTask(Struct, frozen=True):
+    """The host ends a background task."""
+
+    task_id: str = ""
+
+
 class _SentInitialize(Struct, frozen=True, rename="camel"):
     """The fields of `initialize`, as a host sends them."""
 

@@ -78,6 +78,7 @@ def write_file(
 ) -> ToolResult | None:
     """Write the file and record its state; return an error result if it could not be written."""
     try:
+        memory.before_change(path)
         state = save(path, data, expected=current.state if current else None, cancelled=cancelled)
     except ChangedOnDisk:
         return rejected_call(MODIFIED)

@@ -6,6 +6,7 @@ An edit is safe if the file is still in that state.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -36,6 +37,8 @@ class FileMemory:
     """The known state of each file. Used from worker threads; each method is atomic."""
 
     def __init__(self) -> None:
+        self.before_change: Callable[[Path], None] = lambda _path: None
+        """Called with each file before a tool writes it; an OSError that it raises fails the call."""
         self._known: dict[str, KnownFile] = {}
         self._locks: dict[str, threading.Lock] = {}
 
