@@ -12,6 +12,7 @@ from typing import NamedTuple
 import click
 import pytest
 
+from bridle.agent.acp import acp_command
 from bridle.agent.command_line import auth_command, flags
 from bridle.cli import command_table
 from bridle.cli.machine_interface.light_command import LightCommand
@@ -110,7 +111,9 @@ def _command_faults(name: str, rest: str) -> list[str]:
 
 
 def _agent_faults(name: str) -> list[str]:
-    return [] if name == "auth" and "login" in auth_command.USAGE else [f"there is no command `bridle-agent {name}`"]
+    usages = {"auth": auth_command.USAGE, "acp": acp_command.USAGE}
+    exists = f"bridle-agent {name}" in usages.get(name, "")
+    return [] if exists else [f"there is no command `bridle-agent {name}`"]
 
 
 def _all_flags() -> set[str]:

@@ -54,6 +54,8 @@ class Part:
     locks: Path = LOCKS
     beside: dict[str, str] = field(default_factory=dict)
     """Packages that it needs beside it and does not name itself, such as what runs its language."""
+    omits_optional: bool = False
+    """Whether its optional packages are left out, such as a program of which the tests have their own copy."""
 
     @property
     def lock(self) -> Path:
@@ -133,7 +135,7 @@ def _install(part: Part, folder: Path) -> None:
         fresh.mkdir()
         _write_project(part, fresh)
         shutil.copy(part.lock, fresh / "package-lock.json")
-        npm_install(fresh)
+        npm_install(fresh, *(["--omit=optional"] if part.omits_optional else []))
         if part.after is not None:
             script = fresh / "node_modules" / part.after
             home = Path(work) / "home"
@@ -152,14 +154,14 @@ def _write_project(part: Part, folder: Path) -> None:
     (folder / "package.json").write_text(json.dumps(project) + "\n", encoding="utf-8")
 
 
-def npm_install(folder: Path) -> None:
+def npm_install(folder: Path, *more: str) -> None:
     """Ordinary npm, held to the lock; inside of the folder, as `--prefix` would hide the machine's npm settings.
 
     Not `npm ci`: that refuses a lock from which the registry left a foreign platform's package out.
     """
     for attempt in range(1, INSTALL_TRIES + 1):
         try:
-            run_program(["npm", "install", *NPM_OPTIONS], dict(os.environ), folder, INSTALL_LIMIT_SECONDS)
+            run_program(["npm", "install", *NPM_OPTIONS, *more], dict(os.environ), folder, INSTALL_LIMIT_SECONDS)
             return
         except PartMissing:
             if attempt == INSTALL_TRIES:

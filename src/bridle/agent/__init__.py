@@ -28,6 +28,7 @@ its result goes back through Turn to MessageLog. Its permission is decided once,
 Imports go downwards only, also inside functions:
 
     main, program
+    acp
     assemble
     command_line   host_requests
     conversation

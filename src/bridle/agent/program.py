@@ -57,6 +57,10 @@ def _run(arguments: list[str]) -> int:
         from bridle.agent.command_line import auth_command
 
         return auth_command.main(arguments[1:])
+    if arguments[:1] == ["acp"]:
+        from bridle.agent.acp import acp_command
+
+        return acp_command.main(arguments[1:])
     parsed = flags.parse(arguments)
     if parsed.on("version"):
         sys.stdout.write(version() + "\n")

@@ -71,8 +71,8 @@ class Run(msgspec.Struct, frozen=True):
         self.conversation.log.session.close()
 
 
-def assemble(options: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
-    """Assemble a run. Raises UserError if the command line or a setting is invalid."""
+def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: Output | None = None) -> Run:
+    """Assemble a run; `output` replaces standard output. Raises UserError if a flag or a setting is invalid."""
     inputs, credentials = _endpoint(_inputs(options, cwd, outer))
     policy, may_bypass = _policy(inputs)
     model = models.resolve_model(options.model, inputs.environment, setting=inputs.settings.model)
@@ -94,7 +94,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str]) -> Run:
     if options.has_commands:
         tools.append(run_tools.skill_tool(skills, setup, session.id, inline))
     structured = StructuredOutput(Schema.parse(options.json_schema)) if options.json_schema is not None else None
-    log = MessageLog(session, writer := _writer(inputs))
+    log = MessageLog(session, writer := _writer(inputs, output))
     inbox = Inbox()
     host = _host(inputs, inbox, writer)
     hooks, hook_warnings = session_hooks(inputs, setup, log, host, debug_log.note)
@@ -342,7 +342,7 @@ def _conversation_options(inputs: RunInputs) -> ConversationOptions:
     )
 
 
-def _writer(inputs: RunInputs) -> EventWriter:
+def _writer(inputs: RunInputs, output: Output | None) -> EventWriter:
     is_python_sdk = open_session.entrypoint(inputs.environment) == "sdk-py"
-    output = Output(line_limit_bytes=SDK_LINE_LIMIT_BYTES if is_python_sdk else None)
+    output = output or Output(line_limit_bytes=SDK_LINE_LIMIT_BYTES if is_python_sdk else None)
     return EventWriter(output, inputs.options.output_format, is_verbose=inputs.options.is_verbose)

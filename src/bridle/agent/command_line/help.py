@@ -59,8 +59,9 @@ DESCRIPTIONS = {
 _HEAD = """\
 Usage: bridle-agent [options] [prompt]
        bridle-agent auth login|status|logout
+       bridle-agent acp [options]      for editors: the Agent Client Protocol
 
-A replacement for the `claude` program on any Messages API endpoint,
+A replacement for the `claude` program on any Messages API or chat endpoint,
 for clients that use its flags and stream-json.
 """
 
