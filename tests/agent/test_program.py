@@ -133,15 +133,6 @@ def test_a_line_of_input_that_is_no_object_is_ignored(place: Place) -> None:
     assert [json.loads(line)["type"] for line in done.stdout.splitlines()] == ["system", "assistant", "result"]
 
 
-def test_a_message_without_content_is_refused_in_words(place: Place) -> None:
-    given = json.dumps({"type": "user", "message": {"role": "user", "content": []}}).encode() + b"\n"
-    done = place.run("-p", "--input-format", "stream-json", *STREAM, given=given)
-    output = (done.stdout + done.stderr).decode()
-    said = "a list of at least one block"
-    assert (done.returncode, said in output, "ValueError" in output) == (1, True, False)
-    assert place.prompts() == []
-
-
 @pytest.mark.parametrize("is_trusted", [False, True])
 def test_a_project_that_is_trusted_may_skip_permissions(place: Place, is_trusted: bool) -> None:
     (place.workspace / ".claude").mkdir()

@@ -17,10 +17,11 @@ import pytest
 from bridle.agent.compaction.compact_history import Compacted, Compactor, record
 from bridle.agent.compaction.window import Window
 from bridle.agent.model.api.question import Message
-from bridle.agent.sessions.api_messages import NO_RESULT, AnswerHead, blocks_of
+from bridle.agent.sessions.api_messages import AnswerHead, blocks_of
 from bridle.agent.sessions.open_session import Place, open_session
 from bridle.agent.sessions.session import Session, new_uuid
 from bridle.agent.sessions.session_request import SessionRequest
+from bridle.agent.sessions.valid_history import NO_RESULT
 from tests.agent.fixtures.recorded_transcripts import comparable, lines_in
 from tests.fixtures.bridle_program import BRIDLE
 from tests.real.fixtures.claude_on_stage import LIMIT_SECONDS, Scene, calls, processes_with, says, scene

@@ -49,7 +49,7 @@ CALLED = [
         ({"contains": "keep", "in": "messages"}, CALLED, ("found",)),
         ({"contains": "id=7", "in": "tool_results"}, CALLED, ("id=7",)),
         ({"matches": "a.*z$"}, ("a\nto z",), ("a to y",)),
-        ({"tool_result_of": "Grep"}, CALLED, CALLED[:2]),
+        ({"tool_result_of": "Grep"}, CALLED, CALLED[:1]),
         ({"turn": 2}, CALLED, ("one",)),
         ({"turn": 1, "contains": "a"}, ("a",), ("b",)),
     ],

@@ -37,10 +37,11 @@ def test_every_example_can_be_played(example: str) -> None:
 def test_the_recipe_with_an_id_runs_as_documented() -> None:
     recipe = next(example for example in EXAMPLES if "${job}" in example)
     result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x", "content": "started job j-77"}]}
+    call = {"role": "assistant", "content": [{"type": "tool_use", "id": "x", "name": "Bash", "input": {}}]}
     with running(load_script(recipe)) as stage:
         ask(stage.port, "go")
-        use = ask(stage.port, "go", result).json()["content"][0]
-        last = ask(stage.port, "go", result).texts()
+        use = ask(stage.port, "go", call, result).json()["content"][0]
+        last = ask(stage.port, "go", call, result).texts()
     assert use["input"]["command"] == "echo stopping j-77, home is $HOME"
     assert last == ["Job j-77 is stopped."]
 

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from bridle.stage.answers import Source
+from bridle.stage.history import history_fault
 from bridle.stage.refusal import Refusal, bad_request
 from bridle.wire.events.loose_json import JsonObject
 
@@ -156,7 +157,7 @@ def _messages_fault(messages: Any, checked: int) -> str | None:
             return f"messages.{index}.role: must be one of {', '.join(ROLES)}"
         if not _is_content(message.get("content")):
             return f"messages.{index}.content: must be a string or a list of blocks"
-    return None
+    return history_fault(messages)
 
 
 def _is_content(value: Any) -> bool:

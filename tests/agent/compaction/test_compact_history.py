@@ -28,10 +28,11 @@ from bridle.agent.compaction.summary_text import extract_summary, opening_messag
 from bridle.agent.compaction.window import Window, estimate, plan, summary_request, threshold, used
 from bridle.agent.conversation.compact import event_metadata
 from bridle.agent.model.api.question import Block, Message
-from bridle.agent.sessions.api_messages import AnswerHead, blocks_of, repair
+from bridle.agent.sessions.api_messages import AnswerHead, blocks_of
 from bridle.agent.sessions.open_session import Place, open_session
 from bridle.agent.sessions.session import Session, new_uuid
 from bridle.agent.sessions.session_request import SessionRequest
+from bridle.agent.sessions.valid_history import valid_history
 from bridle.errors import ModelFailure
 from tests.agent.fixtures.recorded_transcripts import is_sendable, lines_in, recorded
 
@@ -412,10 +413,11 @@ _TURNS = st.lists(
 def test_any_conversation_gives_a_valid_request_and_a_valid_new_conversation(
     turns: list[tuple[list[str], list[Block]]], ends_with_user: bool, context_tokens: int, limit: int
 ) -> None:
-    said: list[tuple[str, list[Block]]] = []
+    said: list[Message] = []
     for texts, blocks in turns:
-        said += [("user", [{"type": "text", "text": text} for text in texts]), ("assistant", blocks)]
-    messages = repair(said[:-1] if ends_with_user and said else said)
+        said.append({"role": "user", "content": [{"type": "text", "text": text} for text in texts]})
+        said.append({"role": "assistant", "content": blocks})
+    messages = valid_history(said[:-1] if ends_with_user and said else said, for_request=False)
     window = Window(context_tokens, context_tokens // 4)
     planned = plan(messages, window)
     assert planned.older + planned.preserved == messages

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.agent.sessions import read_transcript
-from bridle.agent.sessions.api_messages import NO_RESULT, History, blocks_of
+from bridle.agent.sessions.api_messages import History, blocks_of
 from bridle.agent.sessions.history import NotInTranscript, load
+from bridle.agent.sessions.valid_history import NO_RESULT
 from bridle.errors import DiskError
 from tests.agent.fixtures.recorded_transcripts import FOLDER, RECORDED, Line, is_sendable, recorded
 

@@ -7,6 +7,7 @@ from tests.real.side_by_side.scenarios import (
     context,
     dialogues,
     endings,
+    histories,
     limits,
     models,
     permissions,
@@ -18,7 +19,21 @@ from tests.real.side_by_side.scenarios import (
     words,
 )
 
-GROUPS = (words, tools, permissions, limits, trouble, structured, dialogues, sessions, models, context, usage, endings)
+GROUPS = (
+    words,
+    tools,
+    permissions,
+    limits,
+    trouble,
+    structured,
+    dialogues,
+    sessions,
+    models,
+    context,
+    usage,
+    endings,
+    histories,
+)
 
 
 def scenarios() -> dict[str, Scenario]:

@@ -10,7 +10,8 @@ import msgspec
 
 from bridle.agent.model.api.cost import TOKEN_COUNTS, count_of
 from bridle.agent.model.api.question import Block, Message
-from bridle.agent.sessions.api_messages import add, block_type, blocks_of, repair, text_block
+from bridle.agent.sessions.api_messages import add, block_type, blocks_of, text_block
+from bridle.agent.sessions.valid_history import valid_history
 
 # Reserved for the summary; useful ones are far shorter.
 SUMMARY_TOKENS = 20_000
@@ -98,16 +99,17 @@ def _tail(messages: Sequence[Message]) -> int:
 
 
 def _newest(messages: list[Message], limit_tokens: int) -> list[Message]:
-    newest: list[tuple[str, list[Block]]] = []
+    newest: list[Message] = []
     remaining = limit_tokens
     for message in reversed(messages):
         blocks = [_without_images(block) for block in blocks_of(message["content"])]
         remaining -= math.ceil(_size(blocks))
         if remaining < 0 and newest:
             break
-        newest.insert(0, (message["role"], blocks))
-    note = text_block("(The earlier part of the conversation was too long to be shown.)")
-    return repair([("user", [note]), *(turn for turn in newest if turn[0] != "system")])
+        newest.insert(0, {"role": message["role"], "content": blocks})
+    note: Message = {"role": "user", "content": "(The earlier part of the conversation was too long to be shown.)"}
+    kept = [message for message in newest if message["role"] != "system"]
+    return valid_history([note, *kept], for_request=False)
 
 
 def _has_result(message: Message) -> bool:

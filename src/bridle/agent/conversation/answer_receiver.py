@@ -125,8 +125,10 @@ class AnswerReceiver:
         self._counts.first_block = self._counts.first_block or time.monotonic()
         answer.partial_text = ""
         if block_type(block) != "tool_use":
-            self._log.answer_block(answer, block)
+            if not _is_blank(block):
+                self._log.answer_block(answer, block)
             return
+        block = {**block, "id": self._log.new_call_id(block.get("id"))}
         call = self._toolbox.prepare(block, self._setup.current_policy)
         self._log.answer_block(answer, call.block)
         answer.calls.begin(call)
@@ -164,3 +166,8 @@ class AnswerReceiver:
         answer.is_counted = True
         self._counts.add(usage)
         self._requests.count(answer.model, usage)
+
+
+def _is_blank(block: Block) -> bool:
+    """Return whether a block is a text without a visible character; endpoints refuse it in a history."""
+    return block_type(block) == "text" and not str(block.get("text") or "").strip()

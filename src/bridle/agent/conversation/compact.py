@@ -24,6 +24,7 @@ from bridle.agent.model.api.stream_pieces import (
 )
 from bridle.agent.sessions.api_messages import AnswerHead, block_type
 from bridle.agent.sessions.transcript_entries import CompactMetadata
+from bridle.agent.sessions.valid_history import valid_history
 from bridle.agent.stdio.output_events import CompactBoundary, Status, User, UserMessage
 
 CountUsage = Callable[[str, Usage], None]
@@ -138,6 +139,7 @@ class LogCompaction:
 async def ask_for_text(client: ModelClient, question: Question, count: CountUsage) -> str:
     """Ask a question outside the conversation and return the text of the answer. Raises ModelFailure."""
     text, model = "", ""
+    question = msgspec.structs.replace(question, messages=tuple(valid_history(question.messages)))
     stream = cast("AsyncGenerator[AnswerPiece, None]", client.answer(question))
     try:
         async for piece in stream:

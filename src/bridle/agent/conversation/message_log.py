@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -57,6 +58,7 @@ class MessageLog:
         self.messages: list[Message] = list(session.history.messages)
         self._writer = writer
         self._results: list[_ToolResult] = []
+        self._call_ids = {block["id"] for block in _calls(self.messages)}
 
     # The user
 
@@ -86,6 +88,16 @@ class MessageLog:
         self.emit(Replay(message=UserMessage(content=content), uuid=uuid, timestamp=_now()))
 
     # The model
+
+    def new_call_id(self, given: object) -> str:
+        """Return the id of a new call: the given one, unless another call of the session has it."""
+        base = given if isinstance(given, str) and given else f"toolu_{new_uuid().replace('-', '')}"
+        call_id, number = base, 1
+        while call_id in self._call_ids:
+            number += 1
+            call_id = f"{base}_{number}"
+        self._call_ids.add(call_id)
+        return call_id
 
     def answer_block(self, answer: PartialAnswer, block: Block) -> None:
         """Add a complete block to an answer and print it."""
@@ -202,6 +214,11 @@ class MessageLog:
 
     def _add_user(self, blocks: list[Block]) -> None:
         add(self.messages, "user", blocks)
+
+
+def _calls(messages: list[Message]) -> Iterator[Block]:
+    for message in messages:
+        yield from (block for block in blocks_of(message["content"]) if block_type(block) == "tool_use")
 
 
 def rejected(call: ToolCall) -> FinishedCall:

@@ -17,6 +17,7 @@ from bridle.agent.model.api.models import CHAT_KIND, Model, resolve_model
 from bridle.agent.model.api.question import Block, Message, Question, Usage
 from bridle.agent.model.api.stream_pieces import AnswerPiece, ModelClient
 from bridle.agent.sessions.api_messages import blocks_of
+from bridle.agent.sessions.valid_history import valid_history
 from bridle.agent.tools.toolbox import Toolbox
 
 
@@ -141,15 +142,16 @@ class ModelRequests:
         )
 
     def _messages(self) -> list[Message]:
-        """Return the history with the reminder before the first user message and the skills after it."""
-        first, *rest = self._log.messages
+        """Return a valid history with the reminder before the first user message and the skills after it."""
+        nothing: Message = {"role": "user", "content": []}  # the message of a host may have no block
+        first, *rest = self._log.messages or [nothing]
         opened: Message = {
             "role": first["role"],
             "content": [*self._head.reminder, *blocks_of(first["content"])],
         }
         listing = self._prompt.skill_listing
         skills: list[Message] = [{"role": "system", "content": listing}] if listing else []
-        return [opened, *skills, *rest]
+        return valid_history([opened, *skills, *rest])
 
     def _count_cost(self, model: str, usage: Usage) -> None:
         """Add an answer to the totals; the current model is counted under the name that `init` shows."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from bridle.agent.conversation.answer_receiver import AnswerReceiver
 from bridle.agent.conversation.message_log import MessageLog, rejected
 from bridle.agent.conversation.model_requests import ModelRequests
@@ -21,6 +23,7 @@ from bridle.errors import ModelFailure
 INTERRUPTED = "[Request interrupted by user]"
 INTERRUPTED_TOOL = "[Request interrupted by user for tool use]"
 EMPTY = "[Your previous response had no visible output. Please continue and produce a user-visible response.]"
+NO_CALL = "Your answer ended with a tool call that did not arrive or could not be read. Make the call again."
 CUT_OFF = (
     "Your answer reached its length limit and was cut off. Continue exactly where it stopped, without apology or "
     "repetition. If much is left, do it in smaller steps."
@@ -32,6 +35,8 @@ CUT_SHORT = ("max_tokens", "model_context_window_exceeded")
 CONTINUATIONS = 3
 # A model with an empty answer is asked once more; then the empty answer counts.
 EMPTY_NUDGES = 1
+# A model that announces a call and makes none more often than this in one turn will not make it.
+CALL_NUDGES = 3
 # Forces the structured output when a reminder did not help.
 _FORCED = {"type": "tool", "name": TOOL}
 
@@ -61,7 +66,7 @@ class Turn:
         self._stop_hooks = StopHooks(hooks)
         self._receiver = AnswerReceiver(log, requests, setup, toolbox, counts, shows_frames=options.shows_frames)
         self._has_compacted = False
-        self._nudges = self._empties = self._continuations = 0
+        self._nudges = self._empties = self._continuations = self._missing_calls = 0
 
     @property
     def has_fallen_back(self) -> bool:
@@ -152,6 +157,8 @@ class Turn:
             self._continuations += 1
             self._log.note(CUT_OFF, is_meta=True, is_printed=False)
             return None
+        if reason == "tool_use":
+            return self._without_call()
         if not answer.is_visible and self._empties < EMPTY_NUDGES:
             self._empties += 1
             self._note(EMPTY, is_meta=True)
@@ -184,12 +191,21 @@ class Turn:
             self._before_request()
         return ending
 
+    def _without_call(self) -> Ending | None:
+        """Ask again for a call that the model announced and did not make; the text before it is no answer."""
+        self._missing_calls += 1
+        if self._missing_calls <= CALL_NUDGES:
+            self._note(NO_CALL, is_meta=True)
+            return self._max_turns_reached()
+        return self._error("error_during_execution", "The model announced a tool call and made none")
+
     def _max_turns_reached(self) -> Ending | None:
         limit = self._limits.max_turns
         if limit is None or self._counts.requests < limit:
             return None
         message = f"Reached maximum number of turns ({limit})"
-        return self._error("error_max_turns", message, terminal_reason="max_turns")
+        ending = self._error("error_max_turns", message, terminal_reason="max_turns")
+        return msgspec.structs.replace(ending, turns=limit + 1)  # as Claude Code counts, also with parallel calls
 
     def _without_structured_output(self) -> Ending | None:
         if self._nudges < NUDGES:

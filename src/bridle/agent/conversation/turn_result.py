@@ -29,6 +29,8 @@ class Ending(msgspec.Struct, frozen=True):
     structured: Any = UNSET
     is_local: bool = False
     """Whether the program answered without the model."""
+    turns: int | None = None
+    """The number of turns that the result reports, if it is not counted."""
     origin: dict[str, str] | None = None
 
 
@@ -101,7 +103,8 @@ def result(ending: Ending, turn: TurnCounts, totals: Totals, *, now: float) -> R
     """Return the last event of a turn."""
     event: Result
     duration_ms, api_ms = round((now - turn.started) * 1000), round(totals.api_ms)
-    turns = 0 if ending.is_local else 1 + turn.user_events
+    counted = 0 if ending.is_local else 1 + turn.user_events
+    turns = counted if ending.turns is None else ending.turns
     # Claude Code prints 0, not 0.0; a cost that is not known is null.
     cost = (totals.cost_usd or 0) if totals.ledger.is_priced else None
     if ending.subtype == "success":

@@ -6,12 +6,13 @@ another program wrote.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from bridle.agent.model.api.question import Block, Content, Message
+from bridle.agent.sessions.valid_history import is_sendable, valid_history
 
 
 class AnswerHead(msgspec.Struct, frozen=True):
@@ -48,14 +49,6 @@ class History(msgspec.Struct, frozen=True):
     """How many tokens all compactions have dropped."""
 
 
-NO_RESULT = "The call was interrupted and its result was lost. Check what it did before you rely on it."
-
-_THOUGHTS = ("thinking", "redacted_thinking")
-# Block types that only one side of a conversation may send.
-_ASSISTANT_ONLY = (*_THOUGHTS, "tool_use", "server_tool_use")
-_USER_ONLY = ("tool_result", "image", "document")
-
-
 def text_block(text: str) -> Block:
     return {"type": "text", "text": text}
 
@@ -80,39 +73,10 @@ def text_of(content: Content) -> str:
 
 def as_messages(lines: Iterable[tuple[str, bytes]]) -> list[Message]:
     """Make messages of transcript lines, each given as its role and its content in JSON."""
-    turns: list[tuple[str, list[Block]]] = []
+    turns: list[Message] = []
     for role, content in lines:
-        foreign = _USER_ONLY if role == "assistant" else _ASSISTANT_ONLY
-        blocks = [block for block in _decode_blocks(content) if block["type"] not in foreign]
-        if not blocks:
-            continue
-        if turns and turns[-1][0] == role:
-            turns[-1][1].extend(blocks)
-        else:
-            turns.append((role, blocks))
-    return repair(turns)
-
-
-def repair(turns: Sequence[tuple[str, list[Block]]]) -> list[Message]:
-    """Add a result to every call without one, and drop results without a call."""
-    messages: list[Message] = []
-    seen: set[str] = set()
-    results = _results(turns)
-    pending: list[str] = []
-    for role, blocks in turns:
-        if role == "assistant":
-            answer = _sendable_answer(blocks, seen)
-            if answer and messages:  # the first message must be the user's
-                pending += [block["id"] for block in answer if block_type(block) == "tool_use"]
-                add(messages, "assistant", answer)
-            continue
-        others = [block for block in blocks if block_type(block) != "tool_result"]
-        answers = [results.get(call) or _no_result(call) for call in _in_order(pending, blocks)]
-        pending = []
-        add(messages, "user", answers + others)
-    if pending:
-        add(messages, "user", [results.get(call) or _no_result(call) for call in pending])
-    return messages
+        add(turns, role, [block for block in _decode_blocks(content) if is_sendable(block)])
+    return valid_history(turns, for_request=False)
 
 
 def add(messages: list[Message], role: str, content: Content) -> None:
@@ -132,73 +96,5 @@ def _decode_blocks(content: bytes) -> list[Block]:
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return []
     if isinstance(value, str):
-        value = [text_block(value)]
-    if not isinstance(value, list):
-        return []
-    return [_without_empty_parts(block) for block in value if _is_sendable(block)]
-
-
-def _without_empty_parts(block: Block) -> Block:
-    """Return the block without the parts of a tool result that endpoints reject."""
-    if block["type"] != "tool_result":
-        return block
-    content = block.get("content")
-    if isinstance(content, list):
-        content = [part for part in content if _is_sendable(part)]
-    if not isinstance(content, str | list) or (not content and block.get("is_error")):
-        content = "(no output)"
-    return block | {"content": content}
-
-
-def _is_sendable(block: object) -> bool:
-    """Return whether an endpoint accepts the block: it has a type, and the fields that this type requires."""
-    if not isinstance(block, dict) or not isinstance(kind := block.get("type"), str):
-        return False
-    if kind == "text":
-        return isinstance(text := block.get("text"), str) and bool(text.strip())
-    if kind == "thinking":
-        return isinstance(block.get("thinking"), str) and _has_text(block, "signature")
-    if kind == "tool_use":
-        return _has_text(block, "id") and _has_text(block, "name") and isinstance(block.get("input"), dict)
-    if kind == "tool_result":
-        return _has_text(block, "tool_use_id")
-    return True
-
-
-def _has_text(block: Block, name: str) -> bool:
-    return isinstance(value := block.get(name), str) and bool(value)
-
-
-def _results(turns: Sequence[tuple[str, list[Block]]]) -> dict[str, Block]:
-    """Return the first result of each call."""
-    results: dict[str, Block] = {}
-    for role, blocks in turns:
-        for block in blocks if role == "user" else ():
-            if block_type(block) == "tool_result":
-                results.setdefault(block["tool_use_id"], block)
-    return results
-
-
-def _sendable_answer(blocks: list[Block], seen: set[str]) -> list[Block]:
-    """Return an answer without repeated calls and without thinking at its end."""
-    answer: list[Block] = []
-    for block in blocks:
-        if block_type(block) == "tool_use":
-            if block["id"] in seen:
-                continue
-            seen.add(block["id"])
-        answer.append(block)
-    while answer and block_type(answer[-1]) in _THOUGHTS:
-        answer.pop()
-    return answer
-
-
-def _in_order(pending: list[str], blocks: list[Block]) -> list[str]:
-    """Return the pending calls: those with a result here in the order of the results, then the others."""
-    here = [block["tool_use_id"] for block in blocks if block_type(block) == "tool_result"]
-    answered = [call for call in dict.fromkeys(here) if call in pending]
-    return [*answered, *(call for call in pending if call not in answered)]
-
-
-def _no_result(call: str) -> Block:
-    return {"type": "tool_result", "content": NO_RESULT, "is_error": True, "tool_use_id": call}
+        return [text_block(value)]
+    return value if isinstance(value, list) else []

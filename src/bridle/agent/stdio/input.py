@@ -91,9 +91,9 @@ def _prompt(line: _Line) -> Prompt | Unreadable:
     content = message.content
     if isinstance(content, str):
         return Prompt(content, uuid)
-    if isinstance(content, list) and content and all(isinstance(block, dict) and "type" in block for block in content):
+    if isinstance(content, list) and all(isinstance(block, dict) and "type" in block for block in content):
         return Prompt(content, uuid)
-    return Unreadable("the content of a user message must be a text or a list of at least one block")
+    return Unreadable("the content of a user message must be a text or a list of blocks")
 
 
 def _excerpt(line: bytes) -> str:
