@@ -55,11 +55,11 @@ def test_a_wait_that_is_named_in_milliseconds_or_by_a_date_is_understood() -> No
     assert heard.waits == [0.5]
 
 
-def test_a_server_that_names_a_wait_of_many_hours_ends_the_turn() -> None:
-    heard, stage = ask_stage(error(429, headers={"retry-after": "18000"}, message="come back tomorrow"))
+def test_a_server_that_names_a_wait_of_an_hour_ends_the_turn() -> None:
+    heard, stage = ask_stage(error(429, headers={"retry-after": "3600"}, message="come back later"))
     assert (heard.waits, len(stage.requests)) == ([], 1)
     assert heard.failure is not None
-    assert heard.failure.text == "API Error: Request rejected (429) · come back tomorrow"
+    assert heard.failure.text == "API Error: Request rejected (429) · come back later · Try again in 3600 seconds"
 
 
 def test_what_the_server_says_about_trying_again_counts() -> None:

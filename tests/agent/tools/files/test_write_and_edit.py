@@ -82,7 +82,7 @@ def test_bytes_outside_the_edit_stay_as_they_were(text: str, data: st.DataObject
 @pytest.mark.parametrize(
     ("before", "content", "after"),
     [
-        (b"a\r\nb\r\n", "x\ny\n", b"x\r\ny\r\n"),
+        (b"a\r\nb\r\n", "x\ny\n", b"x\ny\n"),
         (b"a\r\nb\n", "x\ny\n", b"x\ny\n"),
         (b"a\r\n", "x\r\ny\n", b"x\r\ny\n"),
         (b"\xef\xbb\xbfa\n", "b\n", b"\xef\xbb\xbfb\n"),
@@ -91,7 +91,7 @@ def test_bytes_outside_the_edit_stay_as_they_were(text: str, data: st.DataObject
         (b"a", "", b""),
     ],
 )
-def test_a_new_content_keeps_encoding_and_line_endings(
+def test_a_new_content_keeps_the_encoding_and_has_the_line_endings_that_were_sent(
     tmp_path: Path, before: bytes, content: str, after: bytes
 ) -> None:
     desk = _known(tmp_path, "a.txt", before)

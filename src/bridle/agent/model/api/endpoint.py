@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from typing import Protocol
 
 from msgspec import Struct
@@ -20,10 +21,10 @@ from bridle.agent.model.http.http_client import (
     HEADERS_SECONDS,
     IDLE_SECONDS,
     HttpClient,
-    HttpExchange,
     HttpResponse,
     Timeouts,
 )
+from bridle.agent.model.http.redirect import MAX_REDIRECTS, Target, headers_for, redirected
 from bridle.errors import NetworkError, UsageError
 
 DEFAULT_URL = "https://api.anthropic.com"
@@ -88,6 +89,8 @@ class HttpEndpoint:
         self._environment = environment
         self._address = _address(environment)
         self._server = HttpClient(self._address, environment, timeouts_from_environment(environment))
+        self._others: dict[str, HttpClient] = {}
+        """The servers that the endpoint redirects to, by their origin."""
 
     @property
     def where(self) -> str:
@@ -103,7 +106,7 @@ class HttpEndpoint:
         self, question: Question, model: Model, max_tokens: int | None
     ) -> AsyncGenerator[StreamOpened | WholeMessage | JsonObject, None]:
         try:
-            async with await self._request(question, model, max_tokens, stream=True) as response:
+            async with self._responding(question, model, max_tokens, stream=True) as response:
                 await _check(response)
                 if response.is_json:
                     yield await _document(response)
@@ -124,7 +127,7 @@ class HttpEndpoint:
     async def whole(self, question: Question, model: Model, max_tokens: int | None) -> WholeMessage:
         """Request the answer in one document."""
         try:
-            async with await self._request(question, model, max_tokens, stream=False) as response:
+            async with self._responding(question, model, max_tokens, stream=False) as response:
                 await _check(response)
                 return await _document(response)
         except NetworkError as error:
@@ -135,14 +138,45 @@ class HttpEndpoint:
         await self._credentials.refuse()
 
     async def close(self) -> None:
-        self._server.close()
+        for server in (self._server, *self._others.values()):
+            server.close()
 
-    async def _request(self, question: Question, model: Model, max_tokens: int | None, *, stream: bool) -> HttpExchange:
+    @asynccontextmanager
+    async def _responding(
+        self, question: Question, model: Model, max_tokens: int | None, *, stream: bool
+    ) -> AsyncGenerator[HttpResponse, None]:
+        """Send a request and yield the response, after the redirects of a gateway."""
+        server, path = self._server, self._address.path + PATH
+        headers, body = await self._request(question, model, max_tokens, stream=stream)
+        for _ in range(MAX_REDIRECTS + 1):
+            async with server.request("POST", path, headers, body) as response:
+                at = Target(server.origin, path)
+                target = redirected(response.status, response.headers, at)
+                if target is None:
+                    yield response
+                    return
+            headers = headers_for(target, self._server.origin, headers)
+            server, path = self._server_at(target), target.path
+        message = f"the endpoint redirects more than {MAX_REDIRECTS} times"
+        raise endpoint_error(RequestError("redirect", message))
+
+    def _server_at(self, target: Target) -> HttpClient:
+        if target.origin == self._server.origin:
+            return self._server
+        if target.origin not in self._others:
+            limits = timeouts_from_environment(self._environment)
+            self._others[target.origin] = HttpClient(parse_address(target.origin), self._environment, limits)
+        return self._others[target.origin]
+
+    async def _request(
+        self, question: Question, model: Model, max_tokens: int | None, *, stream: bool
+    ) -> tuple[dict[str, str], bytes]:
+        """Return the headers and the body of a request."""
         credential = await self._credentials.current()
         names = request_body.beta_names(model, credential.betas, self._environment)
         headers = request_body.build_headers(names, credential.headers, question.session_id, self._environment)
         body = request_body.build_body(question, model, self._environment, stream=stream, max_tokens=max_tokens)
-        return self._server.request("POST", self._address.path + PATH, headers, encode_json(body))
+        return headers, encode_json(body)
 
 
 async def _check(response: HttpResponse) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from bridle.agent.model.api.request_errors import OVERLOADED_ATTEMPTS, RequestError
+from bridle.agent.model.api.request_errors import LONGEST_RETRY_AFTER_SECONDS, OVERLOADED_ATTEMPTS, RequestError
 from bridle.errors import ModelFailure
 
 NOT_LOGGED_IN = (
@@ -132,13 +132,21 @@ def _status(error: RequestError, context: RequestContext) -> tuple[str, str]:
             )
             return f"{missing} {error.advice}".rstrip(), "model_not_found"
         case 429:
-            return f"API Error: Request rejected (429) · {error.message}", "rate_limit"
+            return f"API Error: Request rejected (429) · {error.message}{_when(error)}", "rate_limit"
         case 400 if "credit balance is too low" in error.message.lower():
             return "Credit balance is too low", "billing_error"
     if not error.is_server_fault:
         return text, "unknown"
     temporary = "This is a server-side issue, usually temporary — try again in a moment."
     return f"{text}. {temporary} {_if_it_persists(context.where)}", "server_error"
+
+
+def _when(error: RequestError) -> str:
+    """Return when to try again, if that is too late to wait for."""
+    seconds = error.retry_after_seconds
+    if seconds is None or seconds <= LONGEST_RETRY_AFTER_SECONDS:
+        return ""
+    return f" · Try again in {round(seconds)} seconds"
 
 
 def _connection(error: RequestError) -> tuple[str, str]:

@@ -16,8 +16,8 @@ LONGEST_DELAY_SECONDS = 32.0
 JITTER = 0.25
 # Ten retries take three minutes; an overload or a restart of the endpoint is over by then, or takes hours.
 MAX_RETRIES = 10
-# With a longer `retry-after` the run ends instead of waiting.
-LONGEST_RETRY_AFTER_SECONDS = 3600.0
+# With a longer `retry-after` the run ends with the error instead of waiting: a runner can pause, or do other work.
+LONGEST_RETRY_AFTER_SECONDS = 600.0
 # How often a model in high demand may be overloaded before the request fails.
 OVERLOADED_ATTEMPTS = 3
 

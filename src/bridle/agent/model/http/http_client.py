@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import h11
 from msgspec import Struct
@@ -13,6 +14,9 @@ from bridle.agent.model.http.http_connection import HttpConnection
 from bridle.agent.model.http.proxy import Proxy, proxy_for, tunnel
 from bridle.agent.model.http.socket import Connection, connection_error, open_connection
 from bridle.errors import NetworkError, UsageError
+
+if TYPE_CHECKING:
+    from bridle.agent.model.http.content_coding import Decoder
 
 # A reachable host answers within a second; thirty allow for a bad network before the next retry.
 CONNECT_SECONDS = 30.0
@@ -38,6 +42,7 @@ class HttpResponse:
         self._idle_seconds = idle_seconds
         self.status = head.status_code
         self.headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in head.headers}
+        self._decoder = self._find_decoder(self.headers.get("content-encoding", ""))
 
     @property
     def request_id(self) -> str | None:
@@ -50,8 +55,13 @@ class HttpResponse:
         return "json" in self.headers.get("content-type", "")
 
     async def next(self) -> bytes | None:
-        """Return the next part of the body; None at its end."""
-        return await self._connection.body(self._idle_seconds)
+        """Return the next part of the body, decompressed; None at its end."""
+        data = await self._connection.body(self._idle_seconds)
+        if data is None or self._decoder is None:
+            return data
+        from bridle.agent.model.http.content_coding import decode
+
+        return decode(self._decoder, data)
 
     async def read(self, limit_bytes: int) -> bytes:
         """Return the body up to the limit."""
@@ -61,6 +71,14 @@ class HttpResponse:
             parts.append(data)
             size += len(data)
         return b"".join(parts)[:limit_bytes]
+
+    @staticmethod
+    def _find_decoder(coding: str) -> Decoder | None:
+        if not coding:
+            return None
+        from bridle.agent.model.http.content_coding import decoder_for  # late: few servers compress
+
+        return decoder_for(coding)
 
 
 class HttpClient:
@@ -73,6 +91,11 @@ class HttpClient:
         self._proxy = proxy_for(address, environment)
         self._tls: ssl.SSLContext | None = None
         self._idle: list[HttpConnection] = []
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port of the server."""
+        return f"{'https' if self._address.is_secure else 'http'}://{self._address.netloc.lower()}"
 
     def request(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> HttpExchange:
         """Return one request as a context manager, which reuses or closes the connection at its end."""

@@ -82,7 +82,7 @@ class Write:
     def _update(
         self, path: Path, name: str, content: str, current: CurrentFile, cancelled: threading.Event
     ) -> ToolResult:
-        data = encode_text(current, _in_form_of(current, content), path)
+        data = encode_text(current, _with_mark_of(current, content), path)
         if error := write_file(self._memory, path, data, current=current, cancelled=cancelled):
             return error
         old = replace_broken_bytes(current.text.text)
@@ -98,10 +98,7 @@ class Write:
         return ToolResult(f"The file {name} has been updated successfully. {CURRENT}", detail=detail)
 
 
-def _in_form_of(current: CurrentFile, content: str) -> str:
-    """Return the content with the file's byte order mark and line endings, which Read does not show."""
-    old = current.text.raw
-    if old.startswith("\ufeff") and not content.startswith("\ufeff"):
-        content = "\ufeff" + content
-    is_windows = "\r\n" in old and old.count("\r\n") == old.count("\n")
-    return content.replace("\n", "\r\n") if is_windows and "\r\n" not in content else content
+def _with_mark_of(current: CurrentFile, content: str) -> str:
+    """Return the content with the file's byte order mark, which Read does not show; line ends are as sent."""
+    has_mark = current.text.raw.startswith("\ufeff")
+    return "\ufeff" + content if has_mark and not content.startswith("\ufeff") else content
