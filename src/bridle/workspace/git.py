@@ -56,6 +56,8 @@ class Git:
         """Held while one of them is used."""
         self.partial_trees: dict[tuple[str, ...], Any] = {}
         """The last tree without the user's untracked files, see `partial_tree`."""
+        self.nested: Any = None
+        """The nested repositories in the last tree that was protected, see `protect`."""
         self.looks = 0
         """How often the files were looked at."""
         self.handed_over: tuple[str, float] | None = None

@@ -7,6 +7,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from bridle.ground import disk
 from bridle.loop.checks.fixed_tree import work_tree
 from bridle.loop.effect_results import FileReport, ProtectResult
@@ -95,7 +97,7 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
     reported = [report for report in reported if report.path not in restored]
     outside = await _outside(context, found, before, with_ignored=not changes)
     outside = [name for name in outside if name not in restored]
-    nested = await _nested(context, start, changes if last is None else None, tree)
+    nested = await _nested(context, start, last, changes, tree)
     removed = [change.path for change in changes if _is_removed_from_git(context, change)]
     known_files.hand_over(context, args.kind)
     return ProtectResult(
@@ -124,11 +126,31 @@ async def _outside(context: RunContext, found: LostFiles | None, before: str, *,
     return [*untracked, *await changed_ignored_files(context, since)]
 
 
-async def _nested(context: RunContext, start: Baseline, changes: Sequence[Change] | None, tree: str) -> list[str]:
-    """Return the nested repositories with work of this run, also of earlier tasks: no commit contains their files."""
-    if changes is None:
-        changes = await changes_since(context, start.work, tree, leave=start.untracked)
-    names = await nested_changes(context, start.work, changes)
+class _Nested(Struct, frozen=True):
+    """The nested repositories that a tree has and the start tree has not."""
+
+    start: tuple[str, tuple[str, ...]]
+    """The start tree, and the files that are left out."""
+    tree: str
+    names: list[str]
+
+
+async def _nested(
+    context: RunContext, start: Baseline, last: str | None, changes: Sequence[Change], tree: str
+) -> list[str]:
+    """Return the nested repositories with work of this run, also of earlier tasks: no commit contains their files.
+
+    `changes` are those since `last`, the last commit of the run. If its tree is known, and none of them is a nested
+    repository, the names are those of that tree.
+    """
+    key, known = (start.work, start.untracked), context.git.nested
+    is_known = isinstance(known, _Nested) and known.start == key and not any(one.is_repository for one in changes)
+    if last is not None and is_known and known.tree == await context.git.tree_of(last):
+        names = known.names
+    else:
+        since = changes if last is None else await changes_since(context, start.work, tree, leave=start.untracked)
+        names = await nested_changes(context, start.work, since)
+    context.git.nested = _Nested(key, tree, names)
     return [name for name in names if has_files(context.folder / name)]
 
 
