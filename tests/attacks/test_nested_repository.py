@@ -97,6 +97,20 @@ def test_work_of_a_later_task_in_it_is_outside_of_the_commit(tmp_path: Path, dee
     assert not here.git("ls-tree", "-r", "--name-only", result["tree"]).split().count("app/a.py")
 
 
+def test_one_of_a_commit_between_two_tasks_is_named_too(tmp_path: Path) -> None:
+    here = make_repository(tmp_path / "r", {"b.py": "B = 0\n"}, checks=("true",))
+    here.start()
+    for name in ("app", "lib"):
+        here.write({f"{name}/a.py": "A = 1\n", "b.py": f"# {name}\n"})
+        git(here.folder, "init", "-q", name)
+        commit_in(here.folder / name)
+        if name == "app":
+            assert here.protect()["outside"] == ["app"]
+        here.commit(name)
+    here.write({"b.py": "B = 1\n"})
+    assert here.protect(iteration=2)["outside"] == ["app", "lib"]
+
+
 def test_files_in_a_submodule_that_is_not_checked_out_are_outside_of_the_commit(tmp_path: Path) -> None:
     """Attack: work in the empty folder of a submodule, which git does not look into.
 
