@@ -28,7 +28,8 @@ DONE = {"blocks": ["Done."]}
 async def editor(
     folder: Path, *answers: dict[str, Any], flags: tuple[str, ...] = (), **more: str
 ) -> AsyncIterator[OpenEditor]:
-    async with editor_on_stage(folder, {"answers": list(answers)}, str(BRIDLE_AGENT), "acp", *flags, **more) as opened:
+    command = (str(BRIDLE_AGENT), "acp", *flags)
+    async with editor_on_stage(folder, {"answers": list(answers)}, *command, buffers=None, **more) as opened:
         yield opened
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -89,3 +91,30 @@ def test_a_question_and_its_cost_import_nothing_heavy() -> None:
 @pytest.mark.parametrize("module", ["genai_prices", "http.client", "psutil"])
 def test_a_heavy_import_would_be_seen(module: str) -> None:
     assert imported(f"import {module}\n{PROBE}") & HEAVY
+
+
+# Runs one turn as a user does, and prints what was imported.
+RUN = """
+import json, sys
+from bridle.agent.main import main
+code = main(["-p", "--output-format", "json", "hi"])
+sys.stderr.write(json.dumps({"code": code, "modules": sorted(sys.modules)}))
+"""
+
+
+def test_a_run_on_the_messages_api_imports_nothing_of_chat_endpoints_or_editors(tmp_path: Path) -> None:
+    with running(load_script({"answers": [FINE]})) as stage:
+        done = subprocess.run(
+            [sys.executable, "-c", RUN],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            timeout=LIMIT_SECONDS,
+            check=True,
+            cwd=tmp_path,
+            env={**os.environ, "ANTHROPIC_BASE_URL": stage.url, "ANTHROPIC_API_KEY": "k"},
+        )
+    report = json.loads(done.stderr)
+    unused = ("bridle.agent.acp", "bridle.agent.model.chat", "bridle.agent.assemble.chat_endpoint")
+    assert report["code"] == 0
+    assert [name for name in report["modules"] if name.startswith(unused)] == []

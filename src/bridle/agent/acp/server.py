@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle import __version__
+from bridle.agent.acp.editor_files import FileMethods
 from bridle.agent.acp.json_rpc import INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, RpcError
 from bridle.agent.acp.peer import Peer
 from bridle.agent.acp.prompt_blocks import mcp_servers, prompt_blocks
@@ -47,6 +48,7 @@ class AcpServer:
         # With this tool the model keeps one list, which editors show as the plan.
         self._environment = {"CLAUDE_CODE_ENABLE_TASKS": "0", **environment}
         self._sessions: dict[str, AcpSession] = {}
+        self._files = FileMethods()
         self._methods = {
             "initialize": self._initialize,
             "session/new": self._new,
@@ -75,7 +77,8 @@ class AcpServer:
             raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
         return await answer(params)
 
-    async def _initialize(self, _params: JsonObject) -> JsonObject:
+    async def _initialize(self, params: JsonObject) -> JsonObject:
+        self._files = FileMethods.of(params)
         return {
             "protocolVersion": PROTOCOL_VERSION,
             "agentInfo": {"name": "bridle-agent", "title": "bridle-agent", "version": __version__},
@@ -136,13 +139,13 @@ class AcpServer:
             raise RpcError(INVALID_PARAMS, error.message) from error
         for warning in run.warnings:
             sys.stderr.write(f"{warning}\n")
-        session = AcpSession(run, output, self.peer, cwd)
+        session = AcpSession(run, output, self.peer, cwd, self._files)
         self._sessions[session.id] = session
         return session
 
     async def _opened(self, session: AcpSession) -> JsonObject:
         """Return what an editor learns of an open session; its commands follow the response."""
-        described = await session.control({"subtype": "initialize"})
+        described = await session.begin()
         asyncio.get_running_loop().call_soon(session.show_commands, described.get("commands") or [])
         modes = [
             {"id": mode, "name": name, "description": text}

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from bridle.agent.acp.editor_files import EditorFiles, FileMethods
 from bridle.agent.acp.json_rpc import INTERNAL_ERROR, RpcError
 from bridle.agent.acp.permission_choice import decision, permission_request
 from bridle.agent.acp.turn_end import prompt_response
@@ -58,10 +59,11 @@ class SessionOutput(Output):
 class AcpSession:
     """A session: one turn at a time, others wait for it."""
 
-    def __init__(self, run: Run, output: SessionOutput, editor: Editor, cwd: str) -> None:
+    def __init__(self, run: Run, output: SessionOutput, editor: Editor, cwd: str, methods: FileMethods) -> None:
         self.id = run.conversation.log.session.id
         self._run, self._editor, self._cwd = run, editor, cwd
         self._updates = Updates(cwd)
+        self._files = EditorFiles(editor, methods, self.id, cwd)
         self._turn = asyncio.Lock()
         self._cancels = 0
         self._result: asyncio.Future[JsonObject] | None = None
@@ -88,6 +90,10 @@ class AcpSession:
             finally:
                 self._result = None
             return prompt_response(result, self._error)
+
+    async def begin(self) -> JsonObject:
+        """Register the hooks of the editor's files; return the description of the session."""
+        return await self.control({"subtype": "initialize", "hooks": self._files.hooks()})
 
     async def cancel(self) -> None:
         """Interrupt the turn; prompts that wait for it are cancelled too."""
@@ -179,17 +185,23 @@ class AcpSession:
         task.add_done_callback(lambda _task: self._choices.pop(request_id, None))
 
     async def _answer(self, request_id: str, request: JsonObject) -> None:
-        """Answer a control request of the run with the choice of the user."""
+        """Answer a control request of the run with the choice of the user, or from the files of the editor."""
         answer: JsonObject
         try:
-            if request.get("subtype") != "can_use_tool":
-                raise RpcError(INTERNAL_ERROR, f"an editor cannot answer {request.get('subtype')}")
-            asked = permission_request(self.id, request, self._cwd)
-            choice = await self._editor.request("session/request_permission", asked)
-            answer = {"subtype": "success", "request_id": request_id, "response": decision(request, choice)}
+            payload = await self._payload(request)
+            answer = {"subtype": "success", "request_id": request_id, "response": payload}
         except RpcError as error:
             answer = {"subtype": "error", "request_id": request_id, "error": error.message}
         self._run.conversation.inbox.on_response(ControlResponse(response=answer))
+
+    async def _payload(self, request: JsonObject) -> JsonObject:
+        match request:
+            case {"subtype": "can_use_tool"}:
+                asked = permission_request(self.id, request, self._cwd)
+                return decision(request, await self._editor.request("session/request_permission", asked))
+            case {"subtype": "hook_callback", "callback_id": callback_id, "input": dict(sent)}:
+                return await self._files.answer(callback_id, sent)
+        raise RpcError(INTERNAL_ERROR, f"an editor cannot answer {request.get('subtype')}")
 
     def _on_end(self, task: asyncio.Task[None]) -> None:
         """Fail the turn that waits, if the run ended without its result."""
