@@ -119,6 +119,7 @@ def test_a_phone_shows_the_chosen_tab_and_what_waits_on_one_line(browser: Browse
             expect(window.page.locator(f"#tab-{tab}")).to_be_in_viewport(ratio=0.9)
         waiting = window.page.locator(".run-head .waiting")
         summary = waiting.locator("> summary")
+        expect(window.page.locator(".actions button")).to_have_text(["Hint", "Resume", "Undo"])
         expect(summary).to_have_text("1 needs you: Slip")
         expect(waiting.locator("textarea")).not_to_be_visible()
         summary.click()

@@ -36,13 +36,15 @@ def test_a_session_is_started_with_a_prompt_a_model_and_tools_and_continued(brow
         page.get_by_label("Read", exact=True).check()
         page.get_by_label("Glob", exact=True).check()
         page.get_by_role("button", name="Start the session").click()
-        expect(page.locator(".sessions .title")).to_have_text("--what is <b>here</b>?")
-        page.locator(".sessions .run-card a").first.click()
-        expect(page.locator("h1")).to_have_text("--what is <b>here</b>?")
+        expect(page.locator("h1")).to_have_text("--what is <b>here</b>?")  # the page opens the new session
         expect(page.locator(".say")).to_contain_text("There are two files.")
         page.get_by_label("Message that continues this session").fill("and in src?")
         page.get_by_role("button", name="Send").click()
-        wait_until(lambda: len(agent.starts) == 2)
+        expect(page.locator("h1")).to_have_text("and in src?")  # and the answer, once its agent has started
+        expect(page.locator(".say")).to_contain_text("There are two files.")
+        parts = page.get_by_role("navigation", name="Messages of this session").get_by_role("link")
+        expect(parts).to_have_text(["--what is <b>here</b>?", "and in src?"])
+        expect(parts.nth(1)).to_have_attribute("aria-current", "page")
         window.go(server, "/new")
         expect(page.locator(".sessions .run-card")).to_have_count(2)
     first, second = (start["argv"] for start in agent.starts)
@@ -62,6 +64,8 @@ def test_an_agent_that_died_shows_its_exit_code_its_stderr_and_the_next_reset(br
         window.go(server, "/new")
         page.get_by_label("Prompt").fill(f"Count to ten.\n{'Slowly. ' * 50}")
         page.get_by_role("button", name="Start the session").click()
+        expect(page.locator(".session h1")).to_contain_text("Count to ten.")
+        window.go(server, "/new")
         expect(page.locator(".sessions .run-card .state").first).to_contain_text("failed")
         title = page.locator(".sessions .title").first
         expect(title).to_have_text(re.compile(r"^Count to ten\. Slowly\. .{100,140}…$"))

@@ -2,7 +2,7 @@
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import { startConnection } from "./data/connection.js";
-import { route } from "./data/route.js";
+import { NO_RUN, route } from "./data/route.js";
 import { board, loadBoard } from "./data/store.js";
 import { html } from "./html.js";
 import { Board } from "./pages/board.js";
@@ -10,7 +10,7 @@ import { Inbox } from "./pages/needs.js";
 import { NewSession } from "./pages/new_session.js";
 import { RunPage } from "./pages/run.js";
 import { Search } from "./pages/search.js";
-import { NO_RUN, SessionPage } from "./pages/sessions.js";
+import { SessionPage } from "./pages/sessions.js";
 import { startKeyboard } from "./parts/keyboard.js";
 import { Shell } from "./parts/shell.js";
 

@@ -1,6 +1,8 @@
 // The address after the hash: what is shown, so that every view and event has a link.
 import { signal } from "@preact/signals";
 
+/** The run under which the server has logs that belong to no run. */
+export const NO_RUN = "-";
 export const TABS = ["conversation", "tasks", "journal", "commits", "receipt", "charts"];
 
 /** @returns {{page: string, run?: string, tab?: string, log?: string, thread?: string, item?: string, seq?: number, task?: number | string, commit?: string, query?: string}} */

@@ -1,6 +1,7 @@
 // A message that continues a session, through the same command as in a terminal.
 import { useState } from "preact/hooks";
 import { act } from "../data/actions.js";
+import { nextSession } from "../data/next_session.js";
 import { html } from "../html.js";
 
 export function MessageBox({ run, log }) {
@@ -10,7 +11,11 @@ export function MessageBox({ run, log }) {
     event?.preventDefault();
     if (!text.trim() || isBusy) return;
     setBusy(true);
-    if (await act({ action: "message", run, session: log.session_id, agent: log.agent ?? undefined, text })) setText("");
+    const open = nextSession();
+    if (await act({ action: "message", run, session: log.session_id, agent: log.agent ?? undefined, text }, "The message was sent.")) {
+      setText("");
+      open();
+    }
     setBusy(false);
   };
   const keys = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && send(event);

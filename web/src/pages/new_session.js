@@ -1,7 +1,7 @@
 // A new session: a prompt, a model, the tools that it may use.
 import { useState } from "preact/hooks";
 import { act } from "../data/actions.js";
-import { go } from "../data/route.js";
+import { nextSession } from "../data/next_session.js";
 import { source } from "../data/source.js";
 import { html } from "../html.js";
 import { Empty } from "../parts/empty.js";
@@ -19,9 +19,10 @@ export function NewSession() {
   const start = async (event) => {
     event.preventDefault();
     setBusy(true);
+    const open = nextSession();
     if (await act({ action: "start", prompt, model: model.trim() || undefined, allowed_tools: tools.join(",") || undefined }, "The session has started.")) {
       setPrompt("");
-      go("#/new");
+      open();
     }
     setBusy(false);
   };

@@ -60,7 +60,7 @@ def styled_lines(receipt: Receipt, reason: str = "", *, width: int = PLAIN_WIDTH
     lines += (styled_line(f"  {_activity(running)}", "state.running") for running in receipt.now if not running.task)
     for task in tasks:
         lines += _task(task, title_cells, width, reason, now.get(task.title))
-    lines += [BLANK, *_figures(receipt), BLANK, *_next_commands(receipt)]
+    lines += [BLANK, *_figures(receipt, width), BLANK, *_next_commands(receipt)]
     return [Line(tuple((escape_line(text), style) for text, style in line.segments)) for line in lines]
 
 
@@ -200,7 +200,7 @@ def _output(check: CheckReceipt, width: int) -> Iterator[Line]:
         yield styled_line(f"{_INDENT}  {truncate(line, width - len(_INDENT) - 2)}", "dim")
 
 
-def _figures(receipt: Receipt) -> Iterator[Line]:
+def _figures(receipt: Receipt, width: int) -> Iterator[Line]:
     limits = receipt.limits
     yield styled_line(
         f"  {receipt.iterations} of {format_count(limits.max_iterations, 'iteration')},"
@@ -217,7 +217,7 @@ def _figures(receipt: Receipt) -> Iterator[Line]:
         style = "state.denied" if receipt.isolation.startswith(WITHOUT_SANDBOX) else "dim"
         yield styled_line(f"  isolation: {receipt.isolation}", style)
     if receipt.isolation_scope:
-        yield styled_line(f"  it {receipt.isolation_scope}", "dim")
+        yield from (styled_line(f"  {line}", "dim") for line in wrap_text(f"it {receipt.isolation_scope}", width - 2))
     for line in receipt.found:
         yield styled_line(f"  found: {escape_unprintable(line)}", "dim")
     for line in receipt.plan_changes:
