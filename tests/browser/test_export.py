@@ -99,7 +99,7 @@ def test_a_run_is_whole_in_one_file_without_a_network(opened: Opened, tmp_path: 
     for source in (here.folder, here.agent_folder):
         source.rename(source.with_name(f"{source.name}-gone"))
     opened.open(out)
-    opened.wait_for("The plan")
+    opened.page.get_by_role("heading", name="The plan", level=1).wait_for()  # the run itself, not a list of one
     log = json.loads(out.read_text().split('id="bridle-data">')[1].split("</script>")[0])["runs"][run]["logs"][0]
     opened.open(out, f"#/run/{run}/log/{log['log']}")
     opened.wait_for("I work on One")

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.fixtures.window import open_browser, open_window
-from tests.run.fixtures.fake_agent import Script, init, line, says, successful_turn, wait_until
+from tests.run.fixtures.fake_agent import Script, init, line, says, successful_turn
 from tests.views.web.fixtures.watch_server import watching
 from tests.workspace.fixtures.repositories import make_repository
 

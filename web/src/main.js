@@ -2,7 +2,8 @@
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import { startConnection } from "./data/connection.js";
-import { NO_RUN, route } from "./data/route.js";
+import { link, NO_RUN, replaceRoute, route } from "./data/route.js";
+import { isExport, source } from "./data/source.js";
 import { board, loadBoard } from "./data/store.js";
 import { html } from "./html.js";
 import { Board } from "./pages/board.js";
@@ -28,7 +29,14 @@ function App() {
   return html`<${Shell}><${Page} /><//>`;
 }
 
+/** A file with one run opens at that run, not at a list of one. */
+async function openOnlyRun() {
+  const { runs } = await source.board();
+  if (runs.length === 1) replaceRoute(link("run", runs[0].run));
+}
+
 void loadBoard();
+if (isExport && !location.hash) void openOnlyRun();
 startConnection();
 startKeyboard();
 render(html`<${App} />`, document.getElementById("app"));
