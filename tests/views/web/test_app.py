@@ -150,7 +150,7 @@ def test_a_conversation_is_read_in_windows(server: WatchServer, run: str, log: s
 
 def test_a_file_change_has_its_rows_side_by_side(server: WatchServer, run: str, log: str) -> None:
     write = items_of(server, run, log)["items"][3]
-    assert write["detail"]["rows"] == [[None, None, None, "one", "add"], [None, None, None, "two", "add"]]
+    assert write["detail"]["rows"] == [[None, None, 1, "one", "add"], [None, None, 2, "two", "add"]]
 
 
 @pytest.mark.parametrize(
