@@ -14,8 +14,9 @@ from bridle.agent.conversation.partial_answer import PartialAnswer
 from bridle.agent.conversation.session_hooks import SessionHooks
 from bridle.agent.conversation.stop_hooks import StopHooks
 from bridle.agent.conversation.turn_result import Ending, TurnCounts
+from bridle.agent.model.api.request_errors import RequestError
 from bridle.agent.model.api.stream_pieces import AnswerFinished
-from bridle.agent.stdio.output_events import Denial, ModelRefusal, Notification
+from bridle.agent.stdio.output_events import Denial, ModelRefusal, Notification, RateLimit
 from bridle.agent.tools.structured_output import ATTEMPTS, NUDGE, NUDGES, TOOL, StructuredOutput
 from bridle.agent.tools.toolbox import FinishedCall, Toolbox
 from bridle.errors import ModelFailure
@@ -81,7 +82,7 @@ class Turn:
             try:
                 answer = await self._receiver.receive(_FORCED if self._nudges == NUDGES else None)
             except ModelFailure as failure:
-                if await self._has_made_room(failure):
+                if await self._has_made_room(failure) or self._has_dropped_content(failure):
                     continue
                 await self.abandon()
                 return self._api_error(failure, stop_reason="stop_sequence")
@@ -138,6 +139,15 @@ class Turn:
             return False
         self._has_compacted = await self._requests.compact("auto") is None
         return self._has_compacted
+
+    def _has_dropped_content(self, failure: ModelFailure) -> bool:
+        """Remove a picture, a document or thoughts that the endpoint refused; there are fewer each time."""
+        from bridle.agent.conversation.refused_content import without_refused  # late: few requests are refused
+
+        kept = without_refused(self._log.messages, failure)
+        if kept is not None:
+            self._log.messages = kept
+        return kept is not None
 
     async def _after(self, answer: PartialAnswer) -> Ending | None:
         """Process a complete answer; return an ending, or None for another request."""
@@ -234,6 +244,9 @@ class Turn:
         return self._api_error(failure, stop_reason="refusal", stop_details=ended.stop_details)
 
     def _api_error(self, failure: ModelFailure, *, stop_reason: str, stop_details: object = None) -> Ending:
+        limit = failure.payload.used_up if isinstance(failure.payload, RequestError) else None
+        if limit is not None:
+            self._log.emit(RateLimit(rate_limit_info=limit.info))
         self._log.api_error(failure, stop_reason=stop_reason, stop_details=stop_details)
         return Ending(
             text=failure.text,

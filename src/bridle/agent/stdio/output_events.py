@@ -299,6 +299,14 @@ class StreamEvent(Struct, kw_only=True, tag_field="type", tag="stream_event"):
     ttft_ms: int | UnsetType = UNSET
 
 
+class RateLimit(Struct, kw_only=True, tag_field="type", tag="rate_limit_event"):
+    """The usage limit of the subscription, as the endpoint reported it."""
+
+    rate_limit_info: dict[str, object]
+    uuid: str = ""
+    session_id: str = ""
+
+
 class Denial(Struct):
     """A tool call that was denied."""
 
@@ -379,6 +387,7 @@ Event: TypeAlias = (
     | User
     | Replay
     | StreamEvent
+    | RateLimit
     | SuccessResult
     | ErrorResult
 )

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from bridle.agent.model.api.request_errors import LONGEST_RETRY_AFTER_SECONDS, OVERLOADED_ATTEMPTS, RequestError
 from bridle.errors import ModelFailure
+from bridle.ground import clock
 
 NOT_LOGGED_IN = (
     "Not logged in · Run bridle-agent auth login, or bridle-agent auth login --from-claude to use the login of Claude"
@@ -131,6 +132,8 @@ def _status(error: RequestError, context: RequestContext) -> tuple[str, str]:
                 "have access to it. Run --model to pick a different model."
             )
             return f"{missing} {error.advice}".rstrip(), "model_not_found"
+        case 429 if error.used_up is not None:
+            return error.used_up.text(clock.now().astimezone()), "rate_limit"
         case 429:
             return f"API Error: Request rejected (429) · {error.message}{_when(error)}", "rate_limit"
         case 400 if "credit balance is too low" in error.message.lower():

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from bridle.agent.model.api.usage_limits import UsageLimit, usage_limit
 from bridle.errors import EndpointError, NetworkError
 
 # Exponential backoff as in Claude Code: 0.5, 1, 2, 4, 8, 16, 32, 32, … seconds, and up to a quarter more so that
@@ -45,8 +46,16 @@ class RequestError(Struct, frozen=True):
     """What the server says about retrying."""
     raw: str = ""
     """The error document as received."""
+    limit: UsageLimit | None = None
+    """The usage limit of the subscription, if the response tells of one."""
     advice: str = ""
     """What the user can do, added to the message."""
+
+    @property
+    def used_up(self) -> UsageLimit | None:
+        """The usage limit that is reached; it is not waited for."""
+        is_rejected = self.status == 429 and self.limit is not None and self.limit.status == "rejected"
+        return self.limit if is_rejected else None
 
     @property
     def is_overload(self) -> bool:
@@ -85,6 +94,7 @@ def from_status(status: int, headers: Mapping[str, str], document: Any, text: st
         retry_after_seconds=_retry_after(headers, now),
         should_retry={"true": True, "false": False}.get(headers.get("x-should-retry", "")),
         raw=_short(text),
+        limit=usage_limit(headers),
     )
 
 
@@ -97,6 +107,8 @@ def error_fields(document: Any) -> tuple[str | None, str]:
 
 def is_retried(error: RequestError) -> bool:
     """Return whether the same request may succeed later."""
+    if error.used_up is not None:
+        return False
     if error.retry_after_seconds is not None and error.retry_after_seconds > LONGEST_RETRY_AFTER_SECONDS:
         return False
     if error.should_retry is not None:
