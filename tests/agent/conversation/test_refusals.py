@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import zlib
 from pathlib import Path
@@ -103,5 +104,5 @@ def test_a_subscription_that_is_used_up_says_when_it_resets_and_the_runner_reads
     log = tmp_path / "log.ndjson"
     log.write_text(done.stdout)
     read = run_bridle("inspect", str(log), "--json", cwd=tmp_path)
-    assert '"rejected"' in read.stdout
-    assert "five_hour" in read.stdout
+    document = json.loads(read.stdout)
+    assert (document["rate_limit_status"], document["resets_at"]) == ("rejected", RESETS_AT)
