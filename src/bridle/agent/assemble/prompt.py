@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -11,7 +12,7 @@ from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.command_line.options import Options
 from bridle.agent.conversation.model_setup import ModelSetup, RequestHead
 from bridle.agent.permissions.rules.file_access import is_hidden
-from bridle.agent.prompt.environment_info import ContextScope, gather_context, opening_reminder
+from bridle.agent.prompt.environment_info import ContextScope, gather_context, instruction_scope, opening_reminder
 from bridle.agent.prompt.system_prompt import (
     PromptOverrides,
     build_system_prompt,
@@ -20,7 +21,12 @@ from bridle.agent.prompt.system_prompt import (
 )
 from bridle.agent.sessions.api_messages import text_block
 from bridle.agent.settings.load_settings import SOURCES
+from bridle.agent.tools.files.known_files import FileMemory
 from bridle.ground import clock
+from bridle.ground.git_folder import repository_top
+
+if TYPE_CHECKING:
+    from bridle.agent.prompt.nested_instructions import NestedInstructions
 
 
 class Prompt:
@@ -50,6 +56,24 @@ class Prompt:
             reminder=[text_block(opening_reminder(context, date=date, sections=sections))],
             instructions=context.instructions,
         )
+
+
+def nested_instructions(inputs: RunInputs, setup: ModelSetup, memory: FileMemory) -> Callable[[], str | None]:
+    """Return the function that reads the instructions for files that the model has read since the last call."""
+    nested: NestedInstructions | None = None
+
+    def take() -> str | None:
+        nonlocal nested
+        paths = memory.take_read()
+        if not paths:
+            return None
+        if nested is None:
+            from bridle.agent.prompt.nested_instructions import NestedInstructions  # late: after the first file
+
+            nested = NestedInstructions(instruction_scope(_scope(inputs, setup), repository_top(inputs.cwd)))
+        return nested.text_for(paths)
+
+    return take
 
 
 def _overrides(options: Options, cwd: Path) -> PromptOverrides:

@@ -13,6 +13,7 @@ from bridle.agent.assemble import tools as run_tools
 from bridle.agent.assemble.checkpoints import file_checkpoints
 from bridle.agent.assemble.hooks import session_hooks
 from bridle.agent.assemble.host_control import HostControl, HostParts
+from bridle.agent.assemble.prompt import nested_instructions
 from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.assemble.session_description import SessionDescription
 from bridle.agent.command_line.options import Options
@@ -114,6 +115,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
         compactor=Compactor(inputs.environment, dropped_tokens=session.history.dropped_tokens),
         connect=partial(_connect, credentials, inputs.environment),
         hooks=hooks,
+        on_compacted=memory.forget_views,
     )
     conversation = Conversation(
         options=conversation_options,
@@ -126,6 +128,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
         background=BackgroundEvents(background, log, inbox.changed),
         init_event=description.init_event,
         mentioned_files=run_tools.mentioned_files(inputs, setup),
+        nested_instructions=nested_instructions(inputs, setup, memory),
         hooks=hooks,
         on_prompt=checkpoints.begin if checkpoints is not None else lambda _uuid: None,
     )

@@ -60,6 +60,7 @@ class Conversation:
         background: BackgroundEvents,
         init_event: Callable[[], Init],
         mentioned_files: Callable[[str], list[str]],
+        nested_instructions: Callable[[], str | None] = lambda: None,
         hooks: SessionHooks | None = None,
         on_prompt: Callable[[str], None] = lambda _uuid: None,
     ) -> None:
@@ -70,6 +71,7 @@ class Conversation:
         self.options, self.setup, self.log, self.inbox, self.background = options, setup, log, inbox, background
         self._requests, self._toolbox, self._structured = requests, toolbox, structured
         self._init_event, self._mentioned_files, self.hooks = init_event, mentioned_files, hooks
+        self._nested_instructions = nested_instructions
         self._on_prompt = on_prompt
         self.last: Ending | None = None
         self.signal: int | None = None
@@ -228,7 +230,9 @@ class Conversation:
                 self.setup.model = model
 
     def _add_midturn_messages(self) -> None:
-        """Add the user messages and notices that arrived while tool calls ran."""
+        """Add the instructions for files that were read, and the messages and notices that arrived while calls ran."""
+        if (text := self._nested_instructions()) is not None:
+            self.log.instructions(text)
         while self.inbox.messages:
             prompt = self.inbox.messages.popleft()
             self.log.midturn(prompt.content, MIDTURN.format(text=prompt.text))

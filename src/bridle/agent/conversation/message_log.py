@@ -83,6 +83,10 @@ class MessageLog:
         self.messages.append({"role": "system", "content": text})
         self.session.midturn(content)
 
+    def instructions(self, text: str) -> None:
+        """Add instructions for a part of the project to the history; a resumed session reads them again."""
+        self.messages.append({"role": "system", "content": text})
+
     def replay(self, content: Content, uuid: str) -> None:
         """Echo a user message to the client."""
         self.emit(Replay(message=UserMessage(content=content), uuid=uuid, timestamp=_now()))

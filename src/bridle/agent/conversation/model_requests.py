@@ -50,9 +50,11 @@ class ModelRequests:
         compactor: Compactor,
         connect: Callable[[], Awaitable[ModelClient]],
         hooks: SessionHooks | None = None,
+        on_compacted: Callable[[], None] = lambda: None,
     ) -> None:
+        """`on_compacted` runs after a summary has replaced messages."""
         self._log, self._setup, self._options, self._prompt, self._toolbox = log, setup, options, prompt, toolbox
-        self._connect, self._hooks = connect, hooks
+        self._connect, self._hooks, self._on_compacted = connect, hooks, on_compacted
         self._compaction = LogCompaction(log, compactor, self._count_cost)
         self._client: ModelClient | None = None
         self._head = RequestHead([], [])
@@ -96,9 +98,12 @@ class ModelRequests:
         client = await self._connected()
         if self._hooks is not None:
             await self._hooks.before_compaction(trigger, instructions)
-        return await self._compaction.compact(
+        problem = await self._compaction.compact(
             client, self._question(), trigger, instructions, before_boundary=before_boundary
         )
+        if problem is None:
+            self._on_compacted()
+        return problem
 
     async def ask_once(self, model: Model, question: str) -> str:
         """Ask a model a question outside the conversation; its cost counts."""

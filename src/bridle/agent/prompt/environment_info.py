@@ -58,7 +58,13 @@ class PromptContext(msgspec.Struct, frozen=True):
 async def gather_context(scope: ContextScope) -> PromptContext:
     """Gather the context; files and git are read concurrently, and errors are ignored."""
     top = repository_top(scope.cwd)
-    instruction_scope = InstructionScope(
+    files, git = await asyncio.gather(_instructions(instruction_scope(scope, top)), _git(scope, top))
+    return PromptContext(describe_machine(scope, is_repository=top is not None), files, git)
+
+
+def instruction_scope(scope: ContextScope, top: Path | None) -> InstructionScope:
+    """Return which instructions are read; `top` is the repository."""
+    return InstructionScope(
         cwd=scope.cwd,
         config_folder=scope.config_folder,
         home=Path(scope.environment.get("HOME") or scope.config_folder.parent),
@@ -67,8 +73,6 @@ async def gather_context(scope: ContextScope) -> PromptContext:
         agents=scope.environment.get(AGENTS_VARIABLE, "").lower() not in _OFF,
         is_hidden=scope.is_hidden,
     )
-    files, git = await asyncio.gather(_instructions(instruction_scope), _git(scope, top))
-    return PromptContext(describe_machine(scope, is_repository=top is not None), files, git)
 
 
 def describe_machine(scope: ContextScope, *, is_repository: bool) -> Machine:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 
+from bridle.agent.prompt.rule_globs import matches, rule_paths
 from bridle.errors import DiskError
 from bridle.ground import disk
 from bridle.ground.git_folder import folders_up_to_top, leads_out
@@ -61,19 +62,8 @@ class InstructionScope(msgspec.Struct, frozen=True):
 
 def read_instructions(scope: InstructionScope) -> tuple[Instructions, ...]:
     """Return all instructions; files that cannot be read are skipped."""
-    reader = _Reader(scope)
-    if "user" in scope.sources:
-        reader.add(scope.config_folder / "CLAUDE.md", USER)
-        reader.add_all(_rules(scope.config_folder / "rules"), USER)
-    for folder in reversed((scope.cwd, *scope.cwd.parents)):
-        if "project" in scope.sources:
-            if not reader.add(folder / "CLAUDE.md", PROJECT) and scope.agents:
-                reader.add(folder / "AGENTS.md", PROJECT)
-            if folder / ".claude" != scope.config_folder:
-                reader.add(folder / ".claude" / "CLAUDE.md", PROJECT)
-                reader.add_all(_rules(folder / ".claude" / "rules"), PROJECT)
-        if "local" in scope.sources:
-            reader.add(folder / "CLAUDE.local.md", LOCAL)
+    reader = InstructionReader(scope)
+    reader.add_opening()
     return tuple(reader.files)
 
 
@@ -88,7 +78,7 @@ def links_out(cwd: Path) -> list[str]:
     ]
 
 
-class _Reader:
+class InstructionReader:
     """Collects files, each of them once."""
 
     def __init__(self, scope: InstructionScope) -> None:
@@ -101,11 +91,34 @@ class _Reader:
         """Read a file and its imports; return whether it exists."""
         return self._add(path, kind, depth=1)
 
-    def add_all(self, paths: Iterable[Path], kind: str) -> None:
-        """Read rules, except those that are limited to certain paths."""
-        for path in paths:
+    def add_opening(self) -> None:
+        """Read the instructions that every session begins with."""
+        scope = self._scope
+        if "user" in scope.sources:
+            self.add(scope.config_folder / "CLAUDE.md", USER)
+            self.add_rules(scope.config_folder / "rules", USER)
+        for folder in reversed((scope.cwd, *scope.cwd.parents)):
+            self.add_folder(folder)
+            if "local" in scope.sources:
+                self.add(folder / "CLAUDE.local.md", LOCAL)
+
+    def add_folder(self, folder: Path) -> None:
+        """Read the project's instructions in one directory."""
+        if "project" not in self._scope.sources:
+            return
+        if not self.add(folder / "CLAUDE.md", PROJECT) and self._scope.agents:
+            self.add(folder / "AGENTS.md", PROJECT)
+        if folder / ".claude" != self._scope.config_folder:
+            self.add(folder / ".claude" / "CLAUDE.md", PROJECT)
+            self.add_rules(folder / ".claude" / "rules", PROJECT)
+
+    def add_rules(self, folder: Path, kind: str, *, about: str | None = None) -> None:
+        """Read the rules for every file, or with `about` those that are limited to paths which fit this one."""
+        for path in _rules(folder):
             parts = _split_frontmatter(_read(path) or "")
-            if parts is None or not re.search(r"(?m)^paths\s*:", parts[0]):
+            patterns = None if parts is None else rule_paths(parts[0])
+            fits = about is not None and any(matches(about, pattern) for pattern in patterns or ())
+            if fits if patterns is not None else about is None:
                 self.add(path, kind)
 
     def _add(self, path: Path, kind: str, *, depth: int) -> bool:

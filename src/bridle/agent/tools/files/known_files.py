@@ -41,10 +41,23 @@ class FileMemory:
         """Called with each file before a tool writes it; an OSError that it raises fails the call."""
         self._known: dict[str, KnownFile] = {}
         self._locks: dict[str, threading.Lock] = {}
+        self._read: list[str] = []
 
     def remember(self, entry: KnownFile) -> None:
         """Record the state of a file, replacing the previous one."""
         self._known[entry.path] = entry
+        if entry.view is not None:
+            self._read.append(entry.path)
+
+    def take_read(self) -> list[str]:
+        """Return the files that Read returned since the last call."""
+        read, self._read = self._read, []
+        return read
+
+    def forget_views(self) -> None:
+        """Forget what Read has returned, as a summary replaced it; files can be read again, and still be edited."""
+        for path, entry in list(self._known.items()):
+            self._known[path] = msgspec.structs.replace(entry, view=None)
 
     def find(self, path: Path) -> KnownFile | None:
         """Return the known state of the file."""
