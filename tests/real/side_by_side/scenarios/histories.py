@@ -1,8 +1,8 @@
-"""Answers and messages that cannot go back to the endpoint as they came."""
+"""Answers that cannot go back to the endpoint as they came, and what a file brings along."""
 
 from __future__ import annotations
 
-from tests.real.side_by_side.scenario import AwaitEvent, Scenario, call, dialogue, message, prompt, says, thinks
+from tests.real.side_by_side.scenario import AwaitEvent, Scenario, call, calls, dialogue, message, prompt, says, thinks
 
 BASH = ("--allowedTools", "Bash")
 
@@ -33,5 +33,24 @@ SCENARIOS = (
             {"blocks": [{**call("Bash", command="echo 2"), "id": "toolu_same"}]},
             says("Done."),
         ),
+    ),
+    Scenario(
+        "instructions of a subfolder",
+        (prompt("go"),),
+        (*(calls("Read", file_path=name) for name in ("sub/a.txt", "src/b.py", "sub/c.txt")), says("Done.")),
+        files={
+            "sub/a.txt": "one\n",
+            "sub/c.txt": "three\n",
+            "sub/CLAUDE.md": "Mind the gap. @more.md\n",
+            "sub/more.md": "And the step.\n",
+            "src/b.py": "two\n",
+            ".claude/rules/py.md": "---\npaths: src/**/*.py\n---\nUse tabs.\n",
+        },
+    ),
+    Scenario(
+        "new content for a file with other line ends",
+        (prompt("go", "--permission-mode", "acceptEdits"),),
+        (calls("Read", file_path="a.txt"), calls("Write", file_path="a.txt", content="x\ny\n"), says("Done.")),
+        files={"a.txt": "one\r\ntwo\r\n"},
     ),
 )
