@@ -74,6 +74,7 @@ async def check_all(repository: Path, runs: Path, environment: Mapping[str, str]
         *_other_distribution(),
         *programs,
         *await _login(environment, repository),
+        *await _chat_endpoint(environment, repository),
         _ripgrep(outside),
         _sandbox(environment, repository),
         _home(environment),
@@ -141,6 +142,14 @@ async def _login(environment: Mapping[str, str], repository: Path) -> list[Check
     """Check that the agent has a login or a key: a run could not begin without."""
     login = await check_login(REQUIRED_AGENT, environment, repository)
     return [] if login is None else [Check("login", OK if login.is_there else MISSING, login.message, login.remedy)]
+
+
+async def _chat_endpoint(environment: Mapping[str, str], repository: Path) -> list[Check]:
+    """Check the OpenAI-compatible endpoint of bridle-agent, where the environment names one."""
+    if not environment.get("OPENAI_BASE_URL") and environment.get("BRIDLE_ENDPOINT") != "chat":
+        return []
+    login = await check_login("bridle-agent", environment, repository)
+    return [] if login is None else [Check("endpoint", OK if login.is_there else NOTE, login.message, login.remedy)]
 
 
 async def _own_agent(environment: Mapping[str, str]) -> Check:

@@ -51,6 +51,8 @@ async def check_login(agent: str, environment: Mapping[str, str], repository: Pa
     if answer.value("loggedIn") is True:
         method = answer.text("authMethod") or "logged in"
         return Login(is_there=True, message=f"{agent} can log in: {method} (auth: {command.auth})")
+    if reason := answer.text("reason"):
+        return Login(is_there=False, message=f"{agent} cannot be used: {reason}", remedy=log_in_remedy(agent))
     unused = f"; {KEY_VARIABLE} is set, but only `--auth key` uses it" if environment.get(KEY_VARIABLE) else ""
     return Login(is_there=False, message=f"{agent} is not logged in{unused}", remedy=log_in_remedy(agent))
 

@@ -14,6 +14,8 @@ from bridle.ground import trust
 from bridle.hosts.install import locations
 from bridle.hosts.install.install import install
 from bridle.hosts.install.render_plugin import PACKAGE, Origin
+from bridle.stage.script import load_script
+from bridle.stage.thread import running
 from tests.fixtures.bridle_program import BRIDLE, LIMIT_SECONDS, run_bridle
 
 
@@ -52,6 +54,21 @@ def test_everything_there_is_ready(tmp_path: Path) -> None:
     assert words["claude"] == f"claude 2.1.197 ({tools}/claude, from PATH)"
     assert "2.40.1" in words["git"]
     assert words["bridle-agent"].startswith("bridle-agent ")
+
+
+def test_the_chat_endpoint_of_bridle_agent_is_asked_for_its_models(tmp_path: Path) -> None:
+    with running(load_script({"answers": [{"blocks": ["x"]}], "models": ["only"]})) as stage:
+        url = f"{stage.url}/v1"
+        _, document = doctor(tmp_path, OPENAI_BASE_URL=url)
+        host = stage.url.removeprefix("http://")
+    found = next(part for part in document["parts"] if part["name"] == "endpoint")
+    assert found["state"] == "ok"
+    assert f"the chat endpoint {host} without a key, model only" in found["message"]
+    _, document = doctor(tmp_path, OPENAI_BASE_URL=url)  # it has ended
+    found = next(part for part in document["parts"] if part["name"] == "endpoint")
+    assert found["state"] == "note"
+    assert f"bridle-agent cannot be used: the chat endpoint {host} does not list its models" in found["message"]
+    assert "endpoint" not in states(doctor(tmp_path)[1])
 
 
 def claude_with(tools: Path, answer: str, code: int) -> None:
