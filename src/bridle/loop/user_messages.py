@@ -67,6 +67,11 @@ class UserMessageReader(Struct):
             plan_at=plan_at,
         )
 
+    def limits_since(self, after: int) -> dict[str, Any]:
+        """Return the limits that the user sent after an entry."""
+        sent = (entry.data for entry in self._read() if entry.type == LIMITS and entry.seq > after)
+        return {str(name): value for data in sent for name, value in data.items()}
+
     def limits_in_force(self, at_start: Limits) -> Limits:
         """Return the limits of a run with all changes that the user sent, read by the run or not."""
         for entry in self._read():

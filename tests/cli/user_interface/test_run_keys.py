@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from bridle.cli.user_interface.input_line import ESCAPE_KEY, InputLine
 from tests.cli.fixtures.terminal import plain, terminal
 from tests.loop.fixtures.fake_agent import Project, make_project
+from tests.loop.fixtures.loop_commands import assert_replays
 
 PLAN = "# Two\n\n## One\nCheck: `test -f one`\n\n## Two\nCheck: `test -f two`\n"
 # The agent of `Two` waits until the test lets it go; `One` asks first.
@@ -98,9 +100,33 @@ def test_keys_hint_limit_prompt_log_and_help(tmp_path: Path) -> None:
         go(here, 2)
         code = shown.end()
     assert code == 0, plain(shown.seen)[-3000:]
+    assert "invalid setting: --tries must be" in plain(shown.seen)
     assert "mind the gap" in here.calls()[1]["prompt"]
     assert events(here, "BRIDLE_LOOP_LIMITS") == [{"max_cost_usd": 40.0}]
     assert events(here, "BRIDLE_LOOP_HINT") == [{"text": "mind the gap"}]
+
+
+def test_the_escape_key_leaves_a_line_and_the_keys_of_a_sequence_do_not() -> None:
+    done: list[str] = []
+    line = InputLine("hint", done.append)
+    assert not any(line.press(key) for key in "not\x1b[D")
+    assert (line.text, done) == ("not", [])
+    assert line.press(ESCAPE_KEY)
+    assert done == [""]
+
+
+def test_a_limit_that_is_lowered_while_an_agent_works_counts_before_the_next_one(tmp_path: Path) -> None:
+    here = make_project(tmp_path, PLAN, WAITS + MAKES)
+    with terminal(here, "run", "--no-baseline") as shown:
+        shown.until("iteration 1 of 50")
+        shown.press("miterations 1\n")
+        shown.until("limit: iterations 1")
+        go(here, 1)
+        go(here, 2)
+        code = shown.end()
+    assert code == 3, plain(shown.seen)[-3000:]
+    assert [call["task"] for call in here.calls()] == ["One"]
+    assert_replays(here)
 
 
 def test_p_pauses_after_the_iteration_and_q_stops_at_once(tmp_path: Path) -> None:

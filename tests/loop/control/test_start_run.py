@@ -46,6 +46,20 @@ def test_what_tick_wrote_does_not_prevent_the_next_run(tmp_path: Path) -> None:
     assert "PLAN.md" not in here.git("diff", "--name-only", "main", "HEAD")
 
 
+def test_edits_of_a_plan_that_is_not_in_git_are_not_called_committed(tmp_path: Path) -> None:
+    here = make_project(tmp_path, TWO_TASKS, MAKES_FILE)
+    here.git("rm", "-q", "--cached", "PLAN.md")
+    here.git("commit", "-qm", "without the plan")
+    run_plan(here, 3, "--max-iterations", "1")
+    (here.folder / "PLAN.md").write_text(EDITED)
+    done = here.bridle("resume", "--replan", "--max-iterations", "9")
+    assert done.returncode == 0, done.stderr
+    assert "you changed PLAN.md: left alone, and in no commit" in done.stderr
+    assert "committed with the next task" not in done.stderr
+    assert "with changes of yours" not in done.stdout
+    assert here.git("diff", "--name-only", "main", "HEAD").split() == ["one", "two"]
+
+
 def test_other_files_still_count(tmp_path: Path) -> None:
     here = make_project(tmp_path, TWO_TASKS, MAKES_FILE, base="base\n")
     (here.folder / "PLAN.md").write_text(EDITED)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bridle.loop.performers import progress_file
-from bridle.loop.performers.progress_file import ENTRIES, FILE, PATTERNS, add, fold, read
+from bridle.loop.performers.progress_file import ENTRIES, FILE, PATTERNS, add, fold, read, remove_run
 
 
 def entry(folder: Path, key: str, summary: str = "Did it.", patterns: tuple[str, ...] = ()) -> None:
@@ -109,3 +109,15 @@ def test_control_characters_of_an_agent_are_not_written(tmp_path: Path) -> None:
     text = (tmp_path / progress_file.FILE).read_text()
     assert not set("\x1b\x07\x9b\u202e") & set(text)
     assert "txt\tend\nmore" in text
+
+
+def test_the_entries_of_a_run_are_removed_and_the_facts_stay(tmp_path: Path) -> None:
+    remove_run(tmp_path, "01A")  # no file yet
+    for key in ("01A/One/1", "01B/One/1", "01A/Two/1"):
+        entry(tmp_path, key, f"Did {key}.\n### <!-- 01A/x -->", ("a fact",))
+    remove_run(tmp_path, "01A")
+    text = read(tmp_path)
+    assert [line for line in text.splitlines() if line.startswith("### ")] == ["### Task 01B/One/1 <!-- 01B/One/1 -->"]
+    assert "Did 01B/One/1." in text
+    assert "Did 01A" not in text
+    assert facts(tmp_path) == ["- a fact"]

@@ -35,6 +35,8 @@ def test_a_command_is_taken_without_its_markup(value: str, expected: list[str]) 
         ("run `make`", "text and backticks are mixed"),
         ("`make", "text and backticks are mixed"),
         ("echo `date`", "text and backticks are mixed"),
+        ("“make test”", "in typographic quotes, which a shell does not know. Write: `make test`"),
+        ("‘make test’", "in typographic quotes"),
         ("`rm \u202ex`", "bidirectional control characters"),
         ("x" * (VALUE_LIMIT_CHARACTERS + 1), "must be at most"),
     ],

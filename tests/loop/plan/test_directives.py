@@ -93,6 +93,10 @@ def test_text_in_a_fence_or_the_front_matter_is_no_directive(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "names", "warning"),
     [
+        ("Test: `pytest -q`", ALL, "this line has no effect; use `Check:`"),
+        ("Acceptance: `pytest -q`", ALL, "this line has no effect; use `Check:`"),
+        ("Check `pytest -q`", ALL, "this line has no effect; did you mean `Check:`, with a colon?"),
+        ("- **Checks** - `pytest -q`", ALL, "this line has no effect; did you mean `Checks:`, with a colon?"),
         ("Setup: x", OF_A_TASK, "`Setup:` has no effect within a task"),
         ("Needs: x", OF_A_PLAN, "`Needs:` has no effect above the first task"),
         ("    Check: x", ALL, "`Check:` has no effect here, because it is indented like code"),
@@ -114,7 +118,18 @@ def test_a_line_that_was_probably_meant_as_a_directive_causes_a_warning(
 
 
 @pytest.mark.parametrize(
-    "text", ["Note: x", "Verify: that it works", "Change: x", "Checkers board: x", "See https://x", "a: b", "12: x"]
+    "text",
+    [
+        "Check the `README.md` too",
+        "Test: that it works",
+        "Note: x",
+        "Verify: that it works",
+        "Change: x",
+        "Checkers board: x",
+        "See https://x",
+        "a: b",
+        "12: x",
+    ],
 )
 def test_prose_with_a_colon_is_only_text(text: str) -> None:
     assert parse(text) == ([], [text], [])

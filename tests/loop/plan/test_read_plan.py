@@ -37,6 +37,22 @@ def test_a_missing_file_suggests_its_neighbours(tmp_path: Path) -> None:
     assert "Did you mean PLAN.md?" in refused("PLNA.md", tmp_path)
 
 
+@pytest.mark.parametrize("argument", ["PLAN.md", None])
+def test_a_plan_at_the_top_of_the_repository_is_suggested_in_a_folder_of_it(
+    tmp_path: Path, argument: str | None
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "src" / "app").mkdir(parents=True)
+    (tmp_path / "PLAN.md").write_text(PLAN)
+    with pytest.raises(PlanError) as caught:
+        read(argument, tmp_path / "src" / "app")
+    assert caught.value.remedy == "Did you mean: bridle run ../../PLAN.md"
+    (tmp_path / "src" / ".git").mkdir()  # another repository
+    with pytest.raises(PlanError) as caught:
+        read(argument, tmp_path / "src" / "app")
+    assert "../" not in str(caught.value.remedy)
+
+
 def test_a_goal_with_a_slash_is_refused_with_the_reason(tmp_path: Path) -> None:
     assert "Text with a slash" in refused("fix src/app.py and go home", tmp_path)
 

@@ -70,6 +70,17 @@ def test_a_run_that_stopped_in_the_middle_of_a_task_is_undone_byte_for_byte(tmp_
     assert_replays(here)
 
 
+def test_the_next_agent_is_not_told_of_work_that_was_undone(tmp_path: Path) -> None:
+    here = project(tmp_path, TWO_TASKS, f"answer['summary'] = 'made ' + task.lower()\n{MAKES_FILE}")
+    run_plan(here, 3, "--max-iterations", "1")
+    progress = here.folder / ".ralph" / "progress.md"
+    assert "made one" in progress.read_text()
+    undo(here, "--yes")
+    assert "made one" not in progress.read_text()
+    run_plan(here, 3, "--max-iterations", "1")
+    assert "made one" not in here.calls()[-1]["prompt"]
+
+
 def test_undo_twice_says_that_it_is_done_and_the_run_cannot_continue(tmp_path: Path) -> None:
     here = project(tmp_path, TWO_TASKS, MAKES_FILE)
     before = state(here)

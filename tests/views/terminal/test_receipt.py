@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from bridle.loop.effect_results import TIMED_OUT
+from bridle.loop.effects import OF_GUARD
 from bridle.views.terminal.receipt import plain_lines
 from bridle.views.terminal.styled_lines import cell_width
 from tests.views.fixtures.sample_receipts import check, receipt, task
@@ -82,6 +84,40 @@ def test_the_last_line_is_the_next_command() -> None:
     for verdict in ("done", "unverified"):
         ended = text(task("One", verdict, commit="c" * 40), verdict=verdict)
         assert ended.endswith("undo       bridle undo 01run")
+
+
+def test_a_failed_task_offers_the_command_that_takes_a_corrected_plan() -> None:
+    shown = text(task("One", "stuck"), verdict="failed")
+    assert "  new plan   bridle resume 01RUN --replan\n" in shown
+    assert "--replan" not in text(task("One", "done", commit="c" * 40), verdict="done")
+
+
+def test_the_limit_that_is_offered_is_above_what_is_used() -> None:
+    """A limit may have been lowered in mid-run."""
+    limits = {"max_iterations": 1, "max_cost_usd": 0.0001, "max_seconds": 1.0, "tries": 5}
+    shown = text(task("One", "pending"), iterations=3, known_cost_usd=0.086, seconds=30.5, limits=limits)
+    assert shown.endswith("bridle resume 01RUN --max-iterations 6 --max-cost 0.172 --max-time 62s")
+
+
+def test_changes_that_are_put_aside_are_not_offered_while_agents_work() -> None:
+    aside = {"put_aside": "refs/bridle/snapshots/x"}
+    assert "git stash apply --index refs/bridle/snapshots/x" in text(task("One", "pending"), **aside)
+    running = replace(receipt(task("One", "pending"), **aside), driver=7)
+    assert "git stash" not in "\n".join(plain_lines(running))
+
+
+def test_what_the_sandbox_hides_is_wrapped_between_words() -> None:
+    shown = text(task("One"), isolation_scope="hides keys and logins; " + "leaves open the network of agents, " * 4)
+    lines = [line for line in shown.splitlines() if "network" in line]
+    assert len(lines) > 1
+    assert max(map(cell_width, lines)) <= 80
+
+
+def test_a_guard_that_never_ends_is_told_from_one_that_fails() -> None:
+    slow = text(task("One", "pending"), verdict="pending", baseline=[check("npm start", TIMED_OUT, of=OF_GUARD)])
+    assert "a check must end by itself" in " ".join(slow.split())
+    red = text(task("One", "pending"), verdict="pending", baseline=[check("npm test", 1, of=OF_GUARD)])
+    assert "a check must end by itself" not in " ".join(red.split())
 
 
 def test_a_check_that_took_too_long_is_not_shown_as_an_exit_code() -> None:

@@ -10,12 +10,17 @@ _ENTER = "\r\n"
 _ERASE = "\x7f\x08"
 _ERASE_LINE = "\x15"
 _ESCAPE = "\x1b"
+# The Escape key, which sends no more; a key such as an arrow sends a sequence.
+ESCAPE_KEY = "\x1b alone"
 # A pasted text may be long; an answer is kept whole up to this.
 LIMIT_CHARACTERS = 8_000
 
 
 class InputLine(Struct):
-    """A question to the user, and what was typed so far; Enter ends it, with an empty text where nothing was typed."""
+    """A question to the user, and what was typed so far.
+
+    Enter ends it, with an empty text where nothing was typed; the Escape key ends it with an empty text.
+    """
 
     label: str
     on_done: Callable[[str], None]
@@ -25,6 +30,9 @@ class InputLine(Struct):
 
     def press(self, key: str) -> bool:
         """Apply a key; return whether the line is done."""
+        if key == ESCAPE_KEY:
+            self.on_done("")
+            return True
         if self._in_sequence:
             self._in_sequence = not (key.isalpha() or key == "~") or key == "O"
         elif key == _ESCAPE:

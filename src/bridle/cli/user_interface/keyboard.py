@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from bridle.cli.user_interface.input_line import ESCAPE_KEY
+
 # Users press one key at a time; text pasted by mistake is drained.
 _READ_BYTES = 1024
 
@@ -35,7 +37,8 @@ def keys(on_key: Callable[[str], None]) -> Iterator[bool]:
             pressed = b""
         if not pressed:  # the terminal is gone
             loop.remove_reader(fd)
-        for key in pressed.decode("utf-8", "replace"):
+        text = pressed.decode("utf-8", "replace")
+        for key in (ESCAPE_KEY,) if text == "\x1b" else text:
             on_key(key)
 
     tty.setcbreak(fd, termios.TCSANOW)

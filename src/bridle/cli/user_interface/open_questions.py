@@ -144,5 +144,10 @@ def _recorded_effect(store: FileStore, name: str, runs: list[OpenQuestions], *, 
     count, only = sum(len(questions) for _, questions in runs), _only_question(runs)
     if is_alone and count > 1:
         raise UsageError(f"{count} questions are open: name one before the answer", remedy=_LIST)
+    if is_alone and not count and not is_ulid(name):
+        raise EffectNotFound(
+            f"no question is open in run {store.run.name}, so {name!r} answers none",
+            remedy="`bridle status` shows what the run waits for; `bridle hint TEXT` is for its next iteration.",
+        )
     remedy = _LIST if only is None else f"The question comes first: bridle answer {only[1]} {shlex.quote(name)}"
     raise EffectNotFound(f"no effect {name!r} in run {store.run.name}", remedy=remedy)

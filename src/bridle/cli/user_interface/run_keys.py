@@ -68,7 +68,7 @@ class RunKeys:
         try:
             act()
         except Error as error:
-            self._say(f"{error.message}. {error.remedy or ''}".rstrip())
+            self._say(_one_line(error))
 
     def watch(self, progress: Progress) -> None:
         """Pause before the next iteration if the user wants it."""
@@ -132,7 +132,7 @@ class RunKeys:
             try:
                 act(text)
             except Error as error:
-                self._say(f"{error.message}. {error.remedy or ''}".rstrip())
+                self._say(_one_line(error))
 
         return done
 
@@ -153,9 +153,11 @@ class RunKeys:
 
     def _hint(self) -> None:
         def send(text: str) -> None:
-            if text:
-                user_messages.send(FileStore(self._run), user_messages.HINT, {"text": text})
-                self._say(f"hint for the next iteration: {text}")
+            if not text:
+                self._say("no hint")
+                return
+            user_messages.send(FileStore(self._run), user_messages.HINT, {"text": text})
+            self._say(f"hint for the next iteration: {text}")
 
         self.line = InputLine("hint", self._guarded(send))
 
@@ -163,6 +165,7 @@ class RunKeys:
         def send(text: str) -> None:
             name, _, value = text.partition(" ")
             if not text:
+                self._say("no other limit")
                 return
             if name not in _LIMITS or not value.strip():
                 self._say(f"a limit is {_LIMIT_EXAMPLES}, got {text!r}")
@@ -204,6 +207,11 @@ class RunKeys:
     def _help(self) -> None:
         for key, (meaning, _) in self._keys.items():
             self._say(f"  {key}  {meaning}")
+
+
+def _one_line(error: Error) -> str:
+    """Return an error as one line: a message may list several faults."""
+    return " ".join(f"{error.message}. {error.remedy or ''}".split())
 
 
 def _read_limit(name: str, text: str) -> dict[str, Any]:

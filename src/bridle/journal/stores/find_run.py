@@ -63,7 +63,10 @@ def choose_run(argument: str, *folders: Path) -> Path:
     if matching:
         names = ", ".join(run.name for run in matching[:5])
         raise RunNotFound(f"{argument!r} could be any of {len(matching)} runs: {names}", remedy="Pass more of the id.")
-    raise RunNotFound(f"no run {argument!r} in {searched}", remedy="Pass its folder, its id, or `last`.")
+    raise RunNotFound(
+        f"no run {argument!r} in {searched}",
+        remedy="`bridle runs` lists the runs here. Pass an id of it, `last`, or the folder of a run.",
+    )
 
 
 def newest_runs(*folders: Path) -> list[Path]:

@@ -24,6 +24,8 @@ from bridle.workspace.inert_git import inert_blocking_git
 
 _TRAILER = "Bridle-Run"
 _SNAPSHOTS = "refs/bridle/snapshots/"
+# In lines of `found` that are about no work.
+_IN_NO_COMMIT = ("in no commit", "a new plan replaces", "protected as they are now", "the run keeps the plan")
 _COMMANDS = ("resume", "review", "merge", "undo", "pull_request")
 
 
@@ -55,11 +57,16 @@ def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[str, str
         merge="" if is_uncommitted else receipt.merge,
         review=f"git log --stat {start}..{receipt.branch}",
         user_commits=own.users,
-        has_user_changes=bool(own.amended or (receipt.found and own.tasks)),
+        has_user_changes=bool(own.amended or (own.tasks and any(map(_is_in_commits, receipt.found)))),
         undo=receipt.undo if has_left else "",
         pull_request="" if is_uncommitted else pull_request_commands(receipt.branch, place.came_from, remote),
         put_aside=aside_ref,
     )
+
+
+def _is_in_commits(line: str) -> bool:
+    """Whether what was found between drivers may be in a commit of the run: not a plan, and not a file left alone."""
+    return not any(words in line for words in _IN_NO_COMMIT)
 
 
 def describe_undone(store: FileStore) -> str:

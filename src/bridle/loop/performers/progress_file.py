@@ -52,6 +52,19 @@ def add(workspace: Path, *, key: str, title: str, summary: str, patterns: Sequen
         _write(workspace, learned, f"{entries}\n### {title} {mark}\n\n{_plain_lines(summary)}\n")
 
 
+def remove_run(workspace: Path, run: str) -> None:
+    """Remove the entries of a run that was undone: its work is no longer there. The facts stay."""
+    if not (workspace / FILE).is_file():
+        return
+    with _lock(workspace):
+        learned, entries = _parts(read(workspace))
+        head, *sections = re.split(r"(?m)^(?=### )", entries)
+        mark = re.compile(rf"### .*<!-- {re.escape(run)}/[^\n]* -->$", re.MULTILINE)
+        kept = [section for section in sections if not mark.match(section)]
+        if len(kept) < len(sections):
+            _write(workspace, learned, head + "".join(kept))
+
+
 def fold(workspace: Path, *, key: str, summary: str, of: str | None = None) -> None:
     """Replace the entries that a summary covers; newer entries and the facts stay."""
     mark = f"<!-- {key} -->"

@@ -13,6 +13,8 @@ _SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _BETWEEN = re.compile(r"(?:[\s,;.]|\band\b)*")
 # Bidirectional control characters: the command shown would not be the one that runs.
 _BIDIRECTIONAL = re.compile("[\u202a-\u202e\u2066-\u2069]")
+# Quotes that editors make of straight ones.
+_TYPOGRAPHIC = tuple("“”„‟‘’‚‛«»")
 _LINK = re.compile(r"\[([^\[\]]*)\]\([^()\s]*\)")
 
 
@@ -64,6 +66,8 @@ def _command(text: str) -> str:
     if len(command) > 2 and quote in ("'", '"') and command.endswith(quote) and " " in command:
         inner = command[1:-1]
         command = command if quote in inner or "\\" in inner else inner.strip()
+    if command[:1] in _TYPOGRAPHIC and command[-1:] in _TYPOGRAPHIC:
+        raise ValueError(f"the command is in typographic quotes, which a shell does not know. Write: `{command[1:-1]}`")
     if not command:
         raise ValueError("the command is empty")
     if _BIDIRECTIONAL.search(command):

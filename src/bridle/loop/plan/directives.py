@@ -40,9 +40,19 @@ _OTHER_TOOLS = {
     "canedit": MAY_EDIT,
     "validationcommands": CHECKS,
     "verify": CHECK,
+    "test": CHECK,
+    "tests": CHECK,
+    "validate": CHECK,
+    "validation": CHECK,
+    "verification": CHECK,
+    "acceptance": CHECK,
 }
-
 _PREFIX = r"[ \t]*(?:[-*+][ \t]+)?"
+# A directive whose colon is missing: only with a command in backticks, since the words are common in prose.
+_WITHOUT_COLON = re.compile(
+    rf"{_PREFIX}[*_]{{0,3}}(checks?)[*_]{{0,3}}[ \t]*[-–—=]?[ \t]*`[^`]+`[ \t]*\Z", re.IGNORECASE
+)
+
 _NAME = r"([A-Za-z][A-Za-z _-]{1,29}?)"
 _PLAIN = re.compile(rf"{_PREFIX}{_NAME}[ \t]*[:：](.*)\Z", re.DOTALL)
 _EMPHASIZED = re.compile(rf"{_PREFIX}([*_]{{1,3}}){_NAME}[ \t]*(?:[:：][ \t]*\1|\1[ \t]*[:：])(.*)\Z", re.DOTALL)
@@ -212,6 +222,8 @@ def _warn_if_likely_directive(line: Line, directive: str | None, problems: Probl
         problems.warn(line.number, f"this line has no effect; use `{_OTHER_TOOLS[name]}:`")
     elif name and (similar := _similar_directive(name)):
         problems.warn(line.number, f"this line has no effect; did you mean `{similar}:`?")
+    elif not name and (torn := _WITHOUT_COLON.match(line.text)):
+        problems.warn(line.number, f"this line has no effect; did you mean `{_NAMES[torn[1].lower()]}:`, with a colon?")
     elif not name:
         _warn_if_marked(line, None, problems)
 

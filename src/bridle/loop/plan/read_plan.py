@@ -95,6 +95,9 @@ def _default_name(cwd: Path) -> str:
     for name in DEFAULT_NAMES:
         if os.path.exists(cwd / name):
             return name
+    above = next((found for name in DEFAULT_NAMES if (found := _above(cwd, name)) is not None), None)
+    if above is not None:
+        raise PlanError(f"no plan given, and there is none in {cwd}", remedy=f"Did you mean: bridle run {above}")
     raise PlanError(
         f"no plan given, and {cwd} has no {' or '.join(DEFAULT_NAMES)}",
         remedy='Run `bridle run "goal"`, or write a plan with `bridle init` or `bridle plan "goal"`.',
@@ -138,8 +141,17 @@ def _plans_in(folder: Path) -> list[str]:
         return []
 
 
+def _above(folder: Path, name: str) -> str | None:
+    """Return the path of a file at the top of the repository that a folder is in, as seen from there."""
+    top = next((above for above in folder.absolute().parents if os.path.lexists(above / ".git")), None)
+    is_top = os.path.lexists(folder / ".git")
+    return os.path.relpath(top / name, folder) if top and not is_top and os.path.isfile(top / name) else None
+
+
 def _missing_file(name: str, path: Path) -> PlanError:
-    remedy = did_you_mean(path.name, _plans_in(path.parent), limit=2) or "Nothing was started."
+    above = _above(path.parent, path.name) if os.path.dirname(name) == "" else None
+    similar = did_you_mean(path.name, _plans_in(path.parent), limit=2)
+    remedy = f"Did you mean: bridle run {above}" if above is not None else similar or "Nothing was started."
     if " " in name.strip():
         remedy += " Text with a slash is taken for a file name. Describe the goal without a slash, or write a plan."
     return PlanError(f"no such file: {name}", remedy=remedy)

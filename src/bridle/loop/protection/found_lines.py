@@ -52,11 +52,15 @@ async def describe_files(
     moves = await _find_moves(context, found, changed)
     moved = {name for move in moves for name in ((move.new,) if move.is_copy else (move.old, move.new))}
     local = [path for path in found.paths if path in adopted.local]
-    edited = sorted(changed - set(found.new_untracked) - moved - set(local))
+    known_untracked = set(adopted.untracked) - set(found.new_untracked) - moved - set(local)
+    edited = sorted(changed - set(found.new_untracked) - moved - set(local) - known_untracked)
+    rewritten = sorted(changed & known_untracked)
     added = [path for path in found.new_untracked if path not in moved and path not in found.removed_from_git]
     lines = [_describe_move(move, found.new_untracked) for move in moves]
     if edited:
         lines.append(f"you changed {_names(edited)}: {_COMMITTED}")
+    if rewritten:
+        lines.append(f"you changed {_names(rewritten)}: {_LEFT_ALONE} {'them' if len(rewritten) > 1 else 'it'}")
     if local:
         steering = [name for name in local if adopted.protected.files.get(name) == baseline.THE_PLAN]
         marked = [name for name in local if name not in steering]

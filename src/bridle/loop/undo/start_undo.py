@@ -13,6 +13,7 @@ from bridle.engine.drive.wait_for_driver import driver_ended_at, take_lock
 from bridle.errors import UsageError
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.adoption.unfinished_operations import refuse_users
+from bridle.loop.performers import progress_file
 from bridle.loop.performers.evidence import record_digests
 from bridle.loop.run_inputs import read_inputs
 from bridle.loop.undo import undo_entries, undo_plan, undo_run
@@ -58,7 +59,9 @@ async def perform(run: Path, environment: Mapping[str, str], say: Say) -> Undone
         if request.plan.is_checked_out:  # a merge of an agent that was interrupted
             await git_leftovers.end_operations(request.context.git)
             await uncommitted_work.enter(request.context)
-        return await undo_run.undo_run(request.context, request.store, request.plan, ended_at=ended_at)
+        undone = await undo_run.undo_run(request.context, request.store, request.plan, ended_at=ended_at)
+        progress_file.remove_run(Path(inputs.repository), run.name)
+        return undone
 
 
 async def _look(run: Path, environment: Mapping[str, str], say: Say, *, ended_at: float | None) -> UndoRequest:

@@ -172,7 +172,7 @@ def _borrowed_objects(repository: Path, environment: Mapping[str, str]) -> Itera
     known = disk.read_if_exists(record, _ALTERNATES_LIMIT_BYTES)
     if known is None:
         known = b"".join(os.fsencode(path) + b"\n" for path in found)
-        record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        disk.make_private_folder(record.parent)
         disk.write_atomic(record, known)
     yield from (path for path in found if os.fsencode(path) in known.splitlines())
 
@@ -206,7 +206,7 @@ def _caches(
                 replaced[path] = name
     for path, name in replaced.items():
         if not any(path.is_relative_to(folder) for folder in excluded):  # the user has chosen to share it
-            (top / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+            disk.make_private_folder(top / name)
             yield path, top / name
 
 
@@ -215,7 +215,7 @@ def _sessions(
 ) -> Iterator[tuple[Path, Path]]:
     """Yield where an agent has its sessions, with the folder of Bridle that takes its place for a repository."""
     for path, place in agent_state.sessions_of(agent, states, _own_folder(repository, environment)):
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        disk.make_private_folder(place)
         yield path, place
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterator, Sequence
 
@@ -40,6 +41,7 @@ RED_GUARD = (
     "it guards every task, so no task is done while it fails: fix it first, take it out of `Checks:`,"
     " or let the first task fix it"
 )
+NEVER_ENDS = "it did not end within `check_timeout`: a check must end by itself, so no server and no watch mode; "
 UNKNOWN_COST = "an agent reported no cost and its model has no known price: --max-cost cannot act on it"
 # Of a failed check: the first failure and the summary. The log has all of its output.
 FAILURE_LINES = 12
@@ -78,8 +80,13 @@ def _baseline(receipt: Receipt, width: int) -> Iterator[Line]:
             yield Line((("    ✗ ", "state.error"), (f"{command}  ({code})", "")))
             yield from _output(check, width)
             if check.owner == OF_GUARD:
-                yield from _wrapped(RED_GUARD, width, "state.denied")
+                yield from _wrapped(red_guard(check.exit_code), width, "state.denied")
     yield BLANK
+
+
+def red_guard(exit_code: int | None) -> str:
+    """Return what a failed check of the guard means, and what to do."""
+    return f"{NEVER_ENDS}{RED_GUARD}" if exit_code == TIMED_OUT else RED_GUARD
 
 
 def headline(receipt: Receipt, reason: str = "") -> str:
@@ -252,7 +259,7 @@ def _next_commands(receipt: Receipt) -> Iterator[Line]:
             commands["pull request"] = receipt.pull_request
     if receipt.undo and (commits or receipt.worktree or receipt.iterations):
         commands["undo"] = receipt.undo
-    if receipt.put_aside:
+    if receipt.put_aside and not receipt.driver:  # the agents work on files without these changes
         commands["put aside"] = f"git stash apply --index {receipt.put_aside}"
     if receipt.waiting is not None:
         commands["waiting"] = f"{receipt.waiting.reason}, until {receipt.waiting.until}"
@@ -263,6 +270,7 @@ def _next_commands(receipt: Receipt) -> Iterator[Line]:
     elif verdicts & _OPEN:
         commands["resume"] = _resume(receipt)
     elif failed is not None:  # resuming alone would change nothing
+        commands["new plan"] = f"bridle resume {receipt.run} --replan"
         commands["retry"] = _retry(failed.title, receipt.run)
     for name, command in commands.items():
         yield Line(((f"  {name:<11}" if len(name) < 11 else f"  {name} ", "dim"), (command, "")))
@@ -279,11 +287,11 @@ def _resume(receipt: Receipt) -> str:
     """Return the command that continues the run: with a higher limit where one is reached."""
     words, limits = [receipt.resume], receipt.limits
     if receipt.iterations >= limits.max_iterations:
-        words.append(f"--max-iterations {2 * limits.max_iterations}")
+        words.append(f"--max-iterations {2 * max(limits.max_iterations, receipt.iterations)}")
     if receipt.known_cost_usd >= limits.max_cost_usd:
-        words.append(f"--max-cost {2 * limits.max_cost_usd:g}")
+        words.append(f"--max-cost {2 * max(limits.max_cost_usd, receipt.known_cost_usd):.4g}")
     if receipt.seconds >= limits.max_seconds:
-        words.append(f"--max-time {render_duration(2 * limits.max_seconds)}")
+        words.append(f"--max-time {render_duration(2 * max(limits.max_seconds, math.ceil(receipt.seconds)))}")
     return " ".join(words)
 
 

@@ -28,7 +28,7 @@ from bridle.loop.progress_events import AgentPrinted, EffectFinished, EffectStar
 from bridle.views.format_amounts import format_count, format_duration, format_time, format_usd
 from bridle.views.terminal.escape_controls import escape_line
 from bridle.views.terminal.event_lines import format_retry
-from bridle.views.terminal.receipt import RED_GUARD, UNKNOWN_COST, describe_folded, failure_lines
+from bridle.views.terminal.receipt import UNKNOWN_COST, describe_folded, failure_lines, red_guard
 from bridle.views.terminal.styled_lines import Line, Segment, styled_line
 from bridle.wire.events.blocks import Text, ToolUse
 from bridle.wire.events.events import Assistant, Event
@@ -241,14 +241,15 @@ def _checked(args: Arguments[Any], result: ChecksResult) -> Iterator[Segment]:
 def _baseline(result: ChecksResult) -> Iterator[Segment]:
     """Yield what passes and fails before any work; a guard that fails with its output and what to do."""
     passed = sum(check.passed for check in result.results)
-    yield f"before any work {passed} of {format_count(len(result.results), 'check')} pass", "dim"
+    verb = "passes" if len(result.results) == 1 else "pass"
+    yield f"before any work {passed} of {format_count(len(result.results), 'check')} {verb}", "dim"
     for check in result.results:
         text, style = _check(check)
         is_guard = check.owner == effects.OF_GUARD
         yield f"  {text}", style if is_guard or check.passed else "dim"
         if is_guard and not check.passed:
             yield from ((f"    {line}", "dim") for line in failure_lines(check.excerpt, check.output, check.log))
-            yield f"    {RED_GUARD}", "state.denied"
+            yield f"    {red_guard(check.exit_code)}", "state.denied"
 
 
 def _check(check: CheckResult) -> Segment:

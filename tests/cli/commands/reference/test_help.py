@@ -47,6 +47,13 @@ def test_the_name_of_a_command_shows_its_options() -> None:
     assert (done.returncode, done.stdout) == (0, run_bridle("answer", "--help").stdout)
 
 
+def test_run_is_the_command_and_not_the_page_on_one_agent_run() -> None:
+    done = run_bridle("help", "run")
+    assert done.stdout.startswith(run_bridle("run", "--help").stdout)
+    assert "More: `bridle help loop`" in done.stdout
+    assert run_bridle("help", "run.md").stdout == (ROOT / "docs" / "run.md").read_text(encoding="utf-8")
+
+
 def test_an_unknown_topic_is_refused_with_what_is_near() -> None:
     done = run_bridle("help", "setings")
     assert done.returncode == 2

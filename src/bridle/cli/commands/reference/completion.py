@@ -14,9 +14,10 @@ def command(*, shell: str, as_json: bool) -> int:
     """Print the completion of a shell. It is fixed text: pressing Tab starts no program.
 
     \b
-    bash   bridle completion bash > ~/.local/share/bash-completion/completions/bridle
-    zsh    bridle completion zsh > a folder of your $fpath, as _bridle
-    fish   bridle completion fish > ~/.config/fish/completions/bridle.fish
+    bash   d=~/.local/share/bash-completion/completions; mkdir -p $d; bridle completion bash > $d/bridle
+    zsh    mkdir -p ~/.zfunc; bridle completion zsh > ~/.zfunc/_bridle
+           and in ~/.zshrc, before compinit: fpath+=(~/.zfunc)
+    fish   d=~/.config/fish/completions; mkdir -p $d; bridle completion fish > $d/bridle.fish
     """
     from bridle.cli.user_interface.completion_scripts import SCRIPTS, describe_commands
 

@@ -13,6 +13,9 @@ from bridle.cli.user_interface.terminal import is_terminal, print_document
 from bridle.errors import UsageError
 from bridle.ground.suggest import did_you_mean
 
+# Pages about something else than the command of that name, each with where that is described.
+_NOT_OF_THE_COMMAND = {"run": "`bridle help loop`; how one agent is run: `bridle help run.md`"}
+
 
 @click.command("help", short_help="Show a page of the documentation.")
 @click.argument("topic", required=False)
@@ -27,13 +30,17 @@ def command(*, topic: str | None, as_json: bool) -> int:
         _list(pages, as_json=as_json)
         return 0
     name = topic.removeprefix("docs/").removesuffix(".md").lower()
-    if name in pages:
+    is_command = topic in command_table.COMMANDS and command_table.COMMANDS[topic].module is not None
+    if name in pages and not (topic in _NOT_OF_THE_COMMAND and is_command and not as_json):
         _show(name, pages[name], as_json=as_json)
         return 0
-    if not as_json and topic in command_table.COMMANDS and command_table.COMMANDS[topic].module is not None:
+    if not as_json and is_command:
         from bridle.cli.main import run
 
-        return run([topic, "--help"])
+        code = run([topic, "--help"])
+        if topic in _NOT_OF_THE_COMMAND:
+            click.echo(f"\nMore: {_NOT_OF_THE_COMMAND[topic]}")
+        return code
     known = [*pages, *(command.name for command in command_table.USER_COMMANDS)]
     raise UsageError(
         f"no page {topic!r}", remedy=did_you_mean(topic, known, limit=3) or "Run `bridle help` for the list of pages."
