@@ -94,3 +94,11 @@ def test_a_repository_without_a_remote_is_offered_none(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "the repository has no remote" in done.stderr
     assert "gh pr create" not in done.stdout
+
+
+def test_what_is_missing_is_said_before_the_first_agent(tmp_path: Path) -> None:
+    here = project(tmp_path, remote=False)
+    said = run(here, None, "--pr").stderr
+    assert said.index("the repository has no remote. Add one") < said.index("iteration 1")
+    other, github = project(tmp_path / "other"), FakeGitHub(tmp_path / "bin")
+    assert "--pr will" not in run(other, github, "--pr").stderr

@@ -100,7 +100,7 @@ def test_the_limit_that_is_offered_is_above_what_is_used() -> None:
 
 
 def test_changes_that_are_put_aside_are_not_offered_while_agents_work() -> None:
-    aside = {"put_aside": "refs/bridle/snapshots/x"}
+    aside: dict[str, Any] = {"put_aside": "refs/bridle/snapshots/x"}
     assert "git stash apply --index refs/bridle/snapshots/x" in text(task("One", "pending"), **aside)
     running = replace(receipt(task("One", "pending"), **aside), driver=7)
     assert "git stash" not in "\n".join(plain_lines(running))

@@ -142,7 +142,8 @@ def test_commits_restored_files_and_reverted_work_are_shown() -> None:
         "      restored tests/a.py: a check names it",
         "      committed 1a2b3c4d5e",
         "      squashed 2 commits made while the agent worked: git log -2 x",
-        "      commit rejected: no and never",
+        "      commit rejected: no",
+        "        and never",
         "      reverted: it broke 'Prices'",
         "      kept as refs/bridle/snapshots/run-undone-1",
     ]

@@ -78,6 +78,14 @@ def _add_sandbox_option(function: Decorated, variable: str | None, default: str)
     return click.option("--sandbox", type=click.Choice(_SANDBOXES), envvar=variable, help=text)(function)
 
 
+def amount(text: str) -> float:
+    """Return an amount of money in USD, as a user writes it: 5, 5.50, $5 or 5 USD."""
+    try:
+        return float(text.strip().upper().removeprefix("$").removesuffix("USD"))
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not an amount in USD, such as 5 or 0.50.") from None
+
+
 def limit_options(function: Decorated) -> Decorated:
     """Add the limits that both `run` and `resume` take."""
     for option in (
@@ -86,7 +94,7 @@ def limit_options(function: Decorated) -> Decorated:
             "--max-time", metavar="DURATION", help="Limit of the whole run: seconds, or 90s, 15m, 8h.  [default: 8h]"
         ),
         click.option("--max-iterations", type=int, help="Limit of agent runs.  [default: 50]"),
-        click.option("--max-cost", type=float, metavar="USD", help="Limit of the agents' cost.  [default: 20]"),
+        click.option("--max-cost", type=amount, metavar="USD", help="Limit of the agents' cost.  [default: 20]"),
     ):
         function = option(function)
     return function

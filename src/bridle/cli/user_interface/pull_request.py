@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from bridle.cli.user_interface.github_program import GitHub
+from bridle.cli.user_interface.github_program import GitHub, find_github_program
 from bridle.cli.user_interface.terminal import say
 from bridle.errors import Error, MachineError
 from bridle.ground import program_path
@@ -50,6 +50,18 @@ async def open_pull_request(run: Path, environment: Mapping[str, str], *, is_dra
         return None
     say(f"pull request {address}")
     return address
+
+
+def missing_for_pull_request(repository: Path, environment: Mapping[str, str]) -> str | None:
+    """Return what is missing for a pull request at the end of a run, and what to do; None where nothing is known."""
+    if find_remote(repository, environment) is None:
+        return "--pr will open no pull request: the repository has no remote. Add one: git remote add origin ADDRESS"
+    if find_github_program(environment, repository) is None:
+        return (
+            "--pr will only print the commands at the end: gh is not installed. Install GitHub's program gh, and log"
+            " in with `gh auth login`"
+        )
+    return None
 
 
 async def _open(run: Path, receipt: Receipt, environment: Mapping[str, str], *, is_draft: bool) -> str:

@@ -262,7 +262,9 @@ def _check(check: CheckResult) -> Segment:
 
 def _committed(result: CommitResult) -> Iterator[Segment]:
     if result.refused:
-        yield f"commit rejected: {' '.join(result.refused.split())[:TEXT_CHARACTERS]}", "state.error"
+        reason, *output = result.refused.splitlines()
+        yield f"commit rejected: {' '.join(reason.split())[:TEXT_CHARACTERS]}", "state.error"
+        yield from ((f"  {line}", "dim") for line in failure_lines("", "\n".join(output), ""))
     elif result.commit:
         yield f"committed {result.commit[:COMMIT_CHARACTERS]}", "code"
     if result.folded:

@@ -14,10 +14,12 @@ def command(*, shell: str, as_json: bool) -> int:
     """Print the completion of a shell. It is fixed text: pressing Tab starts no program.
 
     \b
-    bash   d=~/.local/share/bash-completion/completions; mkdir -p $d; bridle completion bash > $d/bridle
+    bash   mkdir -p ~/.local/share/bash-completion/completions &&
+           bridle completion bash > ~/.local/share/bash-completion/completions/bridle
     zsh    mkdir -p ~/.zfunc; bridle completion zsh > ~/.zfunc/_bridle
            and in ~/.zshrc, before compinit: fpath+=(~/.zfunc)
-    fish   d=~/.config/fish/completions; mkdir -p $d; bridle completion fish > $d/bridle.fish
+    fish   mkdir -p ~/.config/fish/completions &&
+           bridle completion fish > ~/.config/fish/completions/bridle.fish
     """
     from bridle.cli.user_interface.completion_scripts import SCRIPTS, describe_commands
 

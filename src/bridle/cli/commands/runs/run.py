@@ -105,6 +105,8 @@ def command(
         request = await start_run.check_start(Path.cwd(), task_plan, settings, environment, is_dry=dry_run)
         for warning in await find_warnings(request.repository, request.plan, settings, environment, base=request.base):
             say(warning)
+        if pr:
+            await _warn_of_pull_request(request.repository, environment)
         if dry_run:
             return _show_first_iteration(request, as_json=as_json)
         run = await loop_runs.create_run(request, environment)
@@ -116,6 +118,17 @@ def command(
         return code
 
     return asyncio.run(check_create_and_drive())
+
+
+async def _warn_of_pull_request(repository: Path, environment: dict[str, str]) -> None:
+    """Say before anything is spent that a pull request cannot be opened at the end."""
+    from bridle.cli.user_interface.pull_request import missing_for_pull_request
+    from bridle.cli.user_interface.terminal import say
+    from bridle.ground.threads import in_thread
+
+    missing = await in_thread(lambda: missing_for_pull_request(repository, environment), name="reading the remotes")
+    if missing is not None:
+        say(missing)
 
 
 async def _open_pull_request(run: Path, code: int, environment: dict[str, str], *, is_draft: bool) -> None:
