@@ -31,7 +31,8 @@
     │   ├── AgentNotReady    it cannot start (not executable, not logged in)
     │   ├── EndpointError    a model's endpoint rejected or interrupted a request; handled in the model layer
     │   ├── ModelFailure     the model returned no usable answer (bridle-agent)
-    │   └── HostFailure      the program that drives bridle-agent reported an error, or is gone
+    │   ├── HostFailure      the program that drives bridle-agent reported an error, or is gone
+    │   └── ServerFailure    an MCP server of bridle-agent reported an error, or is gone
     ├── MachineError         the operating system refused
     │   ├── DiskError        a file could not be read or made durable
     │   │   └── SessionFileUnusable  the file of a host's session
@@ -273,6 +274,19 @@ class HostFailure(AgentError):
     """The host of an agent reported an error, or closed its input before it responded."""
 
     code = "HOST_FAILED"
+
+
+class ServerFailure(AgentError):
+    """An MCP server cannot be reached, reported an error, or ended before it responded."""
+
+    code = "MCP_SERVER_FAILED"
+
+    def __init__(self, message: str, *, needs_login: bool = False, rpc_code: int | None = None) -> None:
+        super().__init__(message)
+        self.needs_login = needs_login
+        """Whether the server refused the request because it does not know the user."""
+        self.rpc_code = rpc_code
+        """The code of an error that the server itself reported."""
 
 
 class MachineError(Error):

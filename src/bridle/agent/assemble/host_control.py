@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from bridle.agent.assemble.mcp_servers import mcp_handlers
 from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.assemble.session_description import SessionDescription
 from bridle.agent.conversation.conversation import Conversation
@@ -84,20 +85,19 @@ class HostControl:
         parts = self._parts
         conversation, environment = parts.conversation, parts.inputs.environment
         opened = OpenedSession(
-            commands=parts.skills.commands,
+            commands=lambda: [*parts.skills.commands(), *parts.description.servers.commands()],
             agents=list,
             account=Account(api_key_source=parts.description.key_source),
             apply=self._applied(),
             environment=environment,
         )
-        servers = parts.description.servers
         return {
             **initialize_handlers(opened),
             **SessionChanges(conversation, environment, may_bypass=parts.may_bypass).handlers(),
             **context_handlers(parts.requests, conversation.setup, parts.skills),
             **FileRequests(parts.checkpoints, parts.memory, parts.folder).handlers(),
             **running_work_handlers(conversation.inbox, parts.background),
-            "mcp_status": lambda _request: {"mcpServers": list(servers)},
+            **mcp_handlers(parts.description.servers),
         }
 
     def _applied(self) -> tuple[Callable[[Initialize], None], ...]:
@@ -108,9 +108,8 @@ class HostControl:
         self._parts.description.prompt.initialize(sent.system_prompt, sent.append_system_prompt)
 
     def _apply_servers(self, sent: Initialize) -> None:
-        from bridle.agent.assemble.mcp_servers import failed_server
-
-        self._parts.description.servers.extend(failed_server(name) for name in sent.sdk_mcp_servers)
+        if sent.sdk_mcp_servers:
+            self._parts.description.servers.made().add_of_host(list(sent.sdk_mcp_servers))
 
     def _apply_hooks(self, sent: Initialize) -> None:
         from bridle.agent.hooks.definitions import host_hooks

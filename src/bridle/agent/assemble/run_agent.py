@@ -13,6 +13,7 @@ from bridle.agent.assemble import tools as run_tools
 from bridle.agent.assemble.checkpoints import file_checkpoints
 from bridle.agent.assemble.hooks import session_hooks
 from bridle.agent.assemble.host_control import HostControl, HostParts
+from bridle.agent.assemble.mcp_servers import RunServers
 from bridle.agent.assemble.prompt import nested_instructions
 from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.assemble.session_description import SessionDescription
@@ -62,11 +63,13 @@ class Run(msgspec.Struct, frozen=True):
     writer: EventWriter
     shell: Shell
     control: HostControl
+    servers: RunServers
     warnings: tuple[str, ...]
 
     async def close(self) -> None:
-        """End the control requests that run and the shell, and close connections and transcript."""
+        """End the control requests that run, the MCP servers and the shell, and close connections and transcript."""
         self.control.close()
+        await self.servers.close()
         await self.shell.close()
         await self.conversation.close()
         self.conversation.log.session.close()
@@ -103,14 +106,21 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
     if approver is not None:
         tools += run_tools.host_tools(setup, lambda mode: log.emit(Status(permission_mode=mode)))
     toolbox = run_tools.make_toolbox(inputs, setup, tools, structured, debug_log.note, approver, hooks)
-    servers = _mcp_servers(inputs)
+    servers = RunServers(inputs, session.id, host, debug_log.note)
+    toolbox.add_source(lambda: run_tools.not_denied(servers.tools(), setup.policy))
+    log.tool_source = servers.tools
     description = SessionDescription(inputs, setup, toolbox, skills, servers, credentials)
     conversation_options = _conversation_options(inputs)
     requests = ModelRequests(
         log=log,
         setup=setup,
         options=conversation_options,
-        prompt=PromptSource(description.request_head, skills.listing() if "Skill" in toolbox.names else None),
+        prompt=PromptSource(
+            description.request_head,
+            skills.listing() if "Skill" in toolbox.names else None,
+            servers.instructions,
+            servers.refreshed,
+        ),
         toolbox=toolbox,
         compactor=Compactor(inputs.environment, dropped_tokens=session.history.dropped_tokens),
         connect=partial(_connect, credentials, inputs.environment),
@@ -151,16 +161,18 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
         *options.warnings,
         *inputs.settings.warnings,
         *hook_warnings,
+        *servers.warnings,
         *links_out(inputs.cwd),
         *skills.links_out,
         *skills.faults,
     )
     return Run(
         conversation,
-        MessageLoop(conversation, background, skills, inline, _start(session, shell, hooks)),
+        MessageLoop(conversation, background, skills, inline, _start(session, shell, hooks, servers), servers.expand),
         writer,
         shell,
         control,
+        servers,
         warnings,
     )
 
@@ -261,10 +273,16 @@ def _skills(inputs: RunInputs, policy: Policy) -> Skills:
     )
 
 
-def _start(session: Session, shell: Shell, hooks: SessionHooks | None) -> Callable[[], Awaitable[None]]:
-    """Return the function that runs the SessionStart hooks; variables that they export are those of later commands."""
+def _start(
+    session: Session, shell: Shell, hooks: SessionHooks | None, servers: RunServers
+) -> Callable[[], Awaitable[None]]:
+    """Return the function that starts a session: it waits for the MCP servers and runs the SessionStart hooks.
+
+    Variables that the hooks export are those of later commands.
+    """
 
     async def start() -> None:
+        await servers.started()
         if hooks is None or not hooks.hooks.has("SessionStart"):
             return
         from bridle.agent.assemble.env_file import exported_by
@@ -295,14 +313,6 @@ def _approver(inputs: RunInputs, setup: ModelSetup, host: HostRequests | None, *
         setup.policy = apply_updates(setup.policy, updates, may_bypass=may_bypass)
 
     return PermissionPrompts(host, update)
-
-
-def _mcp_servers(inputs: RunInputs) -> list[dict[str, str]]:
-    if not inputs.options.mcp_configs:
-        return []
-    from bridle.agent.assemble.mcp_servers import configured_servers
-
-    return configured_servers(inputs.options, inputs.cwd)
 
 
 def _temporary_folder() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bridle.agent.assemble.mcp_servers import RunServers
 from bridle.agent.assemble.prompt import Prompt
 from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.conversation.message_loop import COMMANDS
@@ -21,7 +22,7 @@ class SessionDescription:
         setup: ModelSetup,
         toolbox: Toolbox,
         skills: Skills,
-        servers: list[dict[str, str]],
+        servers: RunServers,
         credentials: CredentialSource | None,
     ) -> None:
         self._inputs, self._setup, self._toolbox, self._skills = inputs, setup, toolbox, skills
@@ -34,14 +35,19 @@ class SessionDescription:
         return Init(
             cwd=str(self._inputs.cwd),
             tools=["Task" if name == "Agent" else name for name in self._toolbox.names],
-            mcp_servers=list(self.servers),
+            mcp_servers=self.servers.statuses(),
             model=self._setup.model.shown,
             permission_mode=self._setup.policy.mode,
-            slash_commands=[*self._skills.slash_commands(), *COMMANDS] if self._inputs.options.has_commands else [],
+            slash_commands=self._slash_commands(),
             key_source=self.key_source,
             skills=self._skills.names(),
             plugins=self._skills.plugins(),
         )
+
+    def _slash_commands(self) -> list[str]:
+        if not self._inputs.options.has_commands:
+            return []
+        return [*self._skills.slash_commands(), *COMMANDS, *(command["name"] for command in self.servers.commands())]
 
     async def request_head(self) -> RequestHead:
         """Return the blocks that every request begins with."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -14,8 +14,8 @@ from bridle.agent.permissions.approval import Approver
 from bridle.agent.permissions.decide import decide
 from bridle.agent.permissions.offered_tools import DEFAULT_CHOICE, offered
 from bridle.agent.permissions.rules.file_access import is_hidden
-from bridle.agent.permissions.rules.policy import Allowed, with_mode
-from bridle.agent.permissions.rules.syntax import parse_rules
+from bridle.agent.permissions.rules.policy import Allowed, Policy, with_mode
+from bridle.agent.permissions.rules.syntax import names_tool, parse_rules
 from bridle.agent.sessions.open_session import project_folder
 from bridle.agent.skills.catalogue import Skills
 from bridle.agent.skills.skill_files import Skill
@@ -122,6 +122,12 @@ def make_toolbox(
         approver=approver,
         hooks=hooks,
     )
+
+
+def not_denied(tools: Mapping[str, Tool], policy: Policy) -> dict[str, Tool]:
+    """Return the tools of MCP servers without those that a rule denies as a whole."""
+    denied = [rule for rule in policy.deny if rule.specifier is None]
+    return {name: tool for name, tool in tools.items() if not any(names_tool(rule, name) for rule in denied)}
 
 
 def inline_commands(tools: list[Tool], setup: ModelSetup) -> Inline:

@@ -52,7 +52,7 @@ DESCRIPTIONS = {
     "safe_mode": "load no settings, instructions or skills",
     "debug": "write a debug log",
     "debug_file": "the path of the debug log",
-    "mcp_config": "MCP servers; this version starts none, and init lists them as failed",
+    "mcp_config": "MCP servers, from files or as JSON",
     "strict_mcp_config": "use no other MCP servers",
 }
 

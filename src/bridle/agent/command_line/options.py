@@ -55,6 +55,8 @@ class Options(msgspec.Struct, frozen=True):
     """The value of `--debug`; empty without one."""
     debug_file: str | None = None
     mcp_configs: tuple[str, ...] = ()
+    is_strict_mcp: bool = False
+    """Whether only the MCP servers of flags count."""
     ignored_flags: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     """Printed on stderr before the run."""
@@ -104,6 +106,7 @@ def make_options(flags: ParsedFlags) -> Options:
         debug="" if flags.values.get("debug") is True else flags.text("debug"),
         debug_file=flags.text("debug_file"),
         mcp_configs=flags.texts("mcp_config") or (),
+        is_strict_mcp=flags.on("strict_mcp_config"),
         ignored_flags=flags.ignored,
         warnings=_warnings(flags),
     )

@@ -20,7 +20,7 @@ from bridle.agent.conversation.session_hooks import SessionHooks
 from bridle.agent.conversation.turn import Turn
 from bridle.agent.conversation.turn_result import Ending, TurnCounts
 from bridle.agent.hooks.outcome import HookOutcome
-from bridle.agent.model.api.question import Block
+from bridle.agent.model.api.question import Block, Content
 from bridle.agent.sessions.api_messages import blocks_of
 from bridle.agent.sessions.session import LineId, new_uuid
 from bridle.agent.stdio.inbox import Inbox, Prompt
@@ -40,8 +40,8 @@ class SkillCall(msgspec.Struct, frozen=True):
 
     shown: str
     """How the transcript shows the call."""
-    body: str
-    """The text of the skill, which the model reads."""
+    body: Content
+    """The text of the skill, or the blocks of a prompt, which the model reads."""
 
 
 class Conversation:
@@ -99,11 +99,25 @@ class Conversation:
         ending = await self._run_turn(prompt, counts, skill)
         self._finish(ending if origin is None else msgspec.structs.replace(ending, origin=origin), counts)
 
-    def answer_locally(self, prompt: Prompt, text: str, *, result: str | None = None, is_error: bool = False) -> None:
-        """Answer without the model; `result` is the text of the result event if it differs."""
+    def answer_locally(
+        self,
+        prompt: Prompt,
+        text: str,
+        *,
+        result: str | None = None,
+        is_error: bool = False,
+        is_replayed: bool = False,
+    ) -> None:
+        """Answer without the model; `result` is the text of the result event if it differs.
+
+        With `is_replayed` the answer is printed as a message of the user, as the output of a command is.
+        """
         counts = self._begin()
         self.log.local_command(prompt.content, typed=prompt.text, uuid=prompt.uuid)
-        self.log.local_answer(text)
+        if is_replayed:
+            self.log.replay(text, new_uuid())
+        else:
+            self.log.local_answer(text)
         text = text if result is None else result
         self._finish(Ending(text=text, is_local=True, is_error=is_error, terminal_reason=None), counts)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -59,6 +59,8 @@ class MessageLog:
         self._writer = writer
         self._results: list[_ToolResult] = []
         self._call_ids = {block["id"] for block in _calls(self.messages)}
+        self.tool_source: Callable[[], Mapping[str, Any]] = dict
+        """Returns the tools of MCP servers, whose calls are printed with titles."""
 
     # The user
 
@@ -67,11 +69,11 @@ class MessageLog:
         self._add_user([*blocks_of(content), *map(text_block, attached)])
         return self.session.prompt(content, permission_mode=permission_mode, uuid=uuid)
 
-    def skill_command(self, shown: str, body: str, *, typed: str, uuid: str | None) -> LineId:
-        """Add a slash command that calls a skill; `body` is the text of the skill."""
-        self._add_user([text_block(shown), text_block(body)])
+    def skill_command(self, shown: str, body: Content, *, typed: str, uuid: str | None) -> LineId:
+        """Add a slash command that calls a skill; `body` is the text of the skill, or the blocks of a prompt."""
+        self._add_user([text_block(shown), *blocks_of(body)])
         line = self.session.command(shown, typed=typed, uuid=uuid)
-        self.session.note([text_block(body)], is_meta=True)
+        self.session.note(blocks_of(body), is_meta=True)
         return line
 
     def local_command(self, content: Content, *, typed: str, uuid: str | None) -> None:
@@ -111,7 +113,14 @@ class MessageLog:
         if answer.is_final:
             message.stop_reason, message.stop_sequence = head.stop_reason, head.stop_sequence
             message.usage = transcript_entries.full_usage(head.usage)
-        self.emit(Assistant(message=message, uuid=uuid, request_id=_or_unset(answer.request_id)))
+        self.emit(
+            Assistant(
+                message=message,
+                uuid=uuid,
+                request_id=_or_unset(answer.request_id),
+                tool_use_meta=_titles(block, self.tool_source) if _is_mcp(block) else UNSET,
+            )
+        )
 
     def answer(self, answer: PartialAnswer) -> None:
         """Add a complete answer, or what there is of an interrupted one, to history and transcript."""
@@ -236,6 +245,20 @@ def _result_block(call_id: str, answer: ToolResult) -> Block:
         return {"type": "tool_result", "content": answer.content, "is_error": True, "tool_use_id": call_id}
     block: Block = {"tool_use_id": call_id, "type": "tool_result", "content": answer.content}
     return block | {"is_error": False} if answer.names_success else block
+
+
+def _is_mcp(block: Block) -> bool:
+    return block_type(block) == "tool_use" and str(block.get("name")).startswith("mcp__")
+
+
+def _titles(block: Block, tools: Callable[[], Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Return how clients show a call of an MCP tool."""
+    name = str(block.get("name"))
+    tool = tools().get(name)
+    title = tool.title if tool is not None else name.rpartition("__")[2].capitalize()
+    entry = {"id": str(block.get("id")), "display_name": title}
+    server = tool.server_title if tool is not None else None
+    return [entry if server is None else {**entry, "server_display_name": server}]
 
 
 def _or_unset(text: str | None) -> str | msgspec.UnsetType:

@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from bridle.agent.conversation.conversation import Conversation, SkillCall, merge
+from bridle.agent.model.api.question import Block
 from bridle.agent.skills.catalogue import Skills
 from bridle.agent.stdio.inbox import Prompt
 from bridle.agent.tools.shell.background import BackgroundTasks
+from bridle.errors import UserError
 
 # How long a run waits for background commands after its last answer, as measured with Claude Code.
 BACKGROUND_SECONDS = 5.0
@@ -29,10 +31,15 @@ class MessageLoop:
         skills: Skills,
         inline: Callable[[str], Awaitable[str]],
         start: Callable[[], Awaitable[None]],
+        expand_prompt: Callable[[str], Awaitable[tuple[str, list[Block]] | None]],
     ) -> None:
-        """`inline` runs the commands in a skill's text, `start` the hooks at the start of the session."""
+        """`inline` runs the commands in a skill's text, `start` the hooks at the start of the session.
+
+        `expand_prompt` returns the name and the blocks of the prompt of an MCP server that a slash command calls.
+        """
         self._conversation, self._background, self._skills = conversation, background, skills
         self._inline, self._start, self._has_started = inline, start, False
+        self._expand_prompt = expand_prompt
         self._inbox = conversation.inbox
 
     async def run(self, first: Prompt | None) -> None:
@@ -71,8 +78,25 @@ class MessageLoop:
             await self._conversation.compact_turn(prompt, arguments)
         elif name == "/context":
             self._conversation.answer_locally(prompt, self._conversation.context_text())
-        else:
+        elif not name.startswith("/mcp__") or not await self._has_run_prompt(prompt):
             await self._skill_turn(prompt)
+
+    async def _has_run_prompt(self, prompt: Prompt) -> bool:
+        """Run the prompt of an MCP server; return whether there is one of that name."""
+        try:
+            expanded = await self._expand_prompt(prompt.text.strip())
+        except UserError as error:
+            text = f"<local-command-stderr>Error: {error.message}</local-command-stderr>"
+            self._conversation.answer_locally(prompt, text, result="", is_replayed=True)
+            return True
+        if expanded is None:
+            return False
+        from bridle.agent.skills.slash_commands import called
+
+        name, blocks = expanded
+        shown = called(name, prompt.text.strip().removeprefix(f"/{name}").strip())
+        await self._conversation.turn(prompt, skill=SkillCall(shown, blocks))
+        return True
 
     async def _skill_turn(self, prompt: Prompt) -> None:
         from bridle.agent.skills.slash_commands import ExpandedPrompt, LocalAnswer, expand_slash_command

@@ -84,6 +84,8 @@ class ModelRequests:
         client = await self._connected()
         if self._compaction.is_due(self._setup.model):
             await self.compact("auto")
+        if self._prompt.before_request is not None:
+            await self._prompt.before_request()
         stream = cast("AsyncGenerator[AnswerPiece, None]", client.answer(self._question(tool_choice)))
         try:
             async for piece in stream:
@@ -154,8 +156,8 @@ class ModelRequests:
             "role": first["role"],
             "content": [*self._head.reminder, *blocks_of(first["content"])],
         }
-        listing = self._prompt.skill_listing
-        skills: list[Message] = [{"role": "system", "content": listing}] if listing else []
+        parts = [part for part in (self._prompt.instructions(), self._prompt.skill_listing) if part]
+        skills: list[Message] = [{"role": "system", "content": "\n\n".join(parts)}] if parts else []
         return valid_history([opened, *skills, *rest])
 
     def _count_cost(self, model: str, usage: Usage) -> None:

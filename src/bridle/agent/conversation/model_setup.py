@@ -63,3 +63,7 @@ class PromptSource(msgspec.Struct, frozen=True):
     head: Callable[[], Awaitable[RequestHead]]
     skill_listing: str | None = None
     """The message that lists the skills."""
+    instructions: Callable[[], str | None] = lambda: None
+    """Returns what MCP servers want the model to know."""
+    before_request: Callable[[], Awaitable[None]] | None = None
+    """Waits for tools that MCP servers have announced."""

@@ -21,6 +21,8 @@ _FREE_TOOLS: Final = frozenset(
         "CronCreate",
         "CronDelete",
         "CronList",
+        "ListMcpResourcesTool",
+        "ReadMcpResourceTool",
         "ReportFindings",
         "ScheduleWakeup",
         "SendMessage",

@@ -67,7 +67,7 @@ async def expand_slash_command(
         body = await expand_skill(skill, arguments, skills=skills, session_id=session_id, inline=inline)
     except UserError as error:
         return LocalAnswer(str(error), is_error=True)
-    return ExpandedPrompt(skill, (_called(name, arguments), body))
+    return ExpandedPrompt(skill, (called(name, arguments), body))
 
 
 def _unknown(name: str, skills: Skills, others: Collection[str]) -> str:
@@ -75,6 +75,7 @@ def _unknown(name: str, skills: Skills, others: Collection[str]) -> str:
     return f"Unknown command: /{name}" + (f". {hint}" if hint else "")
 
 
-def _called(name: str, arguments: str) -> str:
+def called(name: str, arguments: str) -> str:
+    """Return how the transcript and the model see a slash command."""
     head = f"<command-message>{name}</command-message>\n<command-name>/{name}</command-name>\n"
     return f"{head}<command-args>{arguments}</command-args>\n" if arguments else head

@@ -256,6 +256,8 @@ class Assistant(Struct, kw_only=True, tag_field="type", tag="assistant"):
     uuid: str = ""
     request_id: str | UnsetType = UNSET
     error: str | UnsetType = UNSET
+    tool_use_meta: list[dict[str, str]] | UnsetType = UNSET
+    """How clients show the calls of MCP tools."""
 
 
 class UserMessage(Struct, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,7 +21,21 @@ from bridle.agent.tools.shell_tools import normalize_arguments
 from bridle.agent.tools.structured_output import StructuredOutput
 
 # Calls that change nothing another call could see: any number of them may run concurrently.
-_READ_ONLY = frozenset({"Glob", "Grep", "Read", "TaskGet", "TaskList", "TaskOutput", "WebFetch"})
+_READ_ONLY = frozenset(
+    {
+        "Glob",
+        "Grep",
+        "ListMcpResourcesTool",
+        "Read",
+        "ReadMcpResourceTool",
+        "TaskGet",
+        "TaskList",
+        "TaskOutput",
+        "WebFetch",
+    }
+)
+# The beginning of the names of MCP tools.
+_MCP = "mcp__"
 
 
 class ToolCall(msgspec.Struct, frozen=True):
@@ -69,7 +83,19 @@ class Toolbox:
         """Use `note` to log each permission decision to the debug log, and `approver` to ask the host."""
         self._note, self._approver, self._hooks = note, approver, hooks
         self._known = {tool.name: tool for tool in tools}
-        self._offered = {name: self._known[name] for name in offered}
+        self._own = {name: self._known[name] for name in offered}
+        self._more: Callable[[], Mapping[str, Tool]] | None = None
+        """Returns the tools of MCP servers, which may change."""
+
+    def add_source(self, source: Callable[[], Mapping[str, Tool]]) -> None:
+        """Offer the tools of MCP servers too, as they are when the model is asked."""
+        self._more = source
+
+    @property
+    def _offered(self) -> Mapping[str, Tool]:
+        if self._more is None or not (more := self._more()):
+            return self._own
+        return dict(sorted({**more, **self._own}.items()))
 
     @property
     def names(self) -> list[str]:
@@ -94,6 +120,8 @@ class Toolbox:
             return ToolCall(call_id, name, arguments, _unparsed_input(name, arguments[UNPARSED]), is_concurrent=True)
         if isinstance(tool, StructuredOutput):  # it accepts more than the validation
             return ToolCall(call_id, name, tool.matching_input(arguments), None)
+        if name.startswith(_MCP):  # the server validates its input
+            return ToolCall(call_id, name, arguments, None, getattr(tool, "is_read_only", False))
         checked = validate_arguments(tool.name, tool.schema, normalize_arguments(name, arguments))
         if isinstance(checked, ToolResult):
             return ToolCall(call_id, name, arguments, checked, is_concurrent=True)
@@ -140,6 +168,8 @@ class Toolbox:
         """Return a call with the arguments of a hook or the host; those that are invalid become its refusal."""
         if arguments is None or arguments == call.arguments:
             return call
+        if call.name.startswith(_MCP):
+            return replace(call, arguments=arguments)
         tool = self._offered[canonical(call.name)]
         checked = validate_arguments(tool.name, tool.schema, normalize_arguments(call.name, arguments))
         if isinstance(checked, ToolResult):
@@ -147,7 +177,9 @@ class Toolbox:
         return replace(call, arguments=checked)
 
     async def _execute(self, call: ToolCall, runs: ToolCall, verdict: Allowed) -> FinishedCall:
-        tool, started = self._offered[canonical(call.name)], time.monotonic()
+        tool, started = self._offered.get(canonical(call.name)), time.monotonic()
+        if tool is None:  # its MCP server is gone
+            return FinishedCall(call, self._no_such_tool(call.name))
         try:
             answer = await run_tool(tool, runs.arguments, call_id=call.call_id, resolved=verdict.path)
         except Exception as error:  # noqa: BLE001  # a bug in a tool must not end the conversation

@@ -1,0 +1,94 @@
+"""What the two HTTP transports share: the address of a server, its client, and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bridle.agent.mcp.transports.transport import MESSAGE_LIMIT_BYTES
+from bridle.agent.model.http.address import parse_address
+from bridle.agent.model.http.http_client import HttpClient, HttpResponse, Timeouts
+from bridle.errors import Error, NetworkError, ServerFailure, UsageError
+
+# A call may take hours; its own timeout ends it.
+QUIET_SECONDS = 24 * 3600.0
+CONNECT_SECONDS = 30.0
+EVENTS = "text/event-stream"
+# What is shown of the body of an error.
+ERROR_BYTES = 300
+
+
+class RemoteServer:
+    """A server at a URL, with the headers that every request has."""
+
+    def __init__(self, url: str, headers: Mapping[str, str], environment: Mapping[str, str], agent: str) -> None:
+        """`agent` is the User-Agent. Raises ServerFailure if the URL is invalid."""
+        try:
+            address = parse_address(url)
+            limits = Timeouts(CONNECT_SECONDS, QUIET_SECONDS, QUIET_SECONDS)
+            self.client = HttpClient(address, environment, limits)
+        except UsageError as error:
+            raise ServerFailure(error.message) from error
+        self.headers = {"user-agent": agent, **{name.lower(): value for name, value in headers.items()}}
+        self.target = target_of(url)
+
+    async def post(
+        self, body: bytes, headers: Mapping[str, str], target: str | None = None
+    ) -> tuple[HttpResponse, object]:
+        """Send a message; return the response and the exchange, which the caller ends with `finish`."""
+        sent = {**self.headers, "content-type": "application/json", **headers}
+        return await self._begin("POST", target or self.target, sent, body)
+
+    async def get(self, headers: Mapping[str, str]) -> tuple[HttpResponse, object]:
+        """Open a stream of events."""
+        return await self._begin("GET", self.target, {**self.headers, "accept": EVENTS, **headers}, b"")
+
+    async def delete(self, headers: Mapping[str, str]) -> None:
+        """End the session at the server."""
+        _, exchange = await self._begin("DELETE", self.target, {**self.headers, **headers}, b"")
+        await finish(exchange)
+
+    async def _begin(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[HttpResponse, object]:
+        try:
+            exchange = self.client.request(method, target, headers, body)
+            return await exchange.__aenter__(), exchange
+        except NetworkError as error:
+            raise ServerFailure(error.message) from error
+        except UsageError as error:
+            message = (
+                "a header of the configuration is not valid in HTTP" if "header" in error.message else error.message
+            )
+            raise ServerFailure(message) from error
+
+
+async def finish(exchange: object) -> None:
+    """End an exchange: its connection is kept if the response is complete."""
+    await exchange.__aexit__(None, None, None)  # type: ignore[attr-defined]  # an HttpExchange
+
+
+async def read_body(response: HttpResponse) -> bytes:
+    """Return the body of a response. Raises ServerFailure if it is cut or too large."""
+    try:
+        body = await response.read(MESSAGE_LIMIT_BYTES + 1)
+    except Error as error:
+        raise ServerFailure(error.message) from error
+    if len(body) > MESSAGE_LIMIT_BYTES:
+        raise ServerFailure("the response is too large")
+    return body
+
+
+async def refuse(response: HttpResponse) -> ServerFailure:
+    """Return the error for a response that is not a success."""
+    if response.status in (401, 403):
+        return ServerFailure(f"the server requires authorization (HTTP {response.status})", needs_login=True)
+    body = (await read_body(response))[:ERROR_BYTES].decode("utf-8", "replace").strip()
+    return ServerFailure(f"HTTP {response.status}" + (f": {body}" if body else ""))
+
+
+def target_of(url: str) -> str:
+    """Return path and query of a URL."""
+    rest = url.strip().partition("://")[2].partition("#")[0]
+    place = min((rest.find(sign) for sign in "/?" if sign in rest), default=len(rest))
+    path = rest[place:]
+    return path if path.startswith("/") else f"/{path}"
