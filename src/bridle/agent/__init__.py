@@ -20,6 +20,7 @@ Which object holds which (an arrow reads "holds"; `assemble/run_agent.py` joins 
      │                 └──> Turn (one at a time)
      │                         └──> AnswerReceiver ──> PartialAnswer ──> RunningCalls
      ├──> HostControl              control requests of the host ──> ControlHandlers ──> a handler for each subtype
+     ├──> RunServers               MCP servers ──> McpServer ──> RpcConnection ──> Transport
      └──> Shell                    the working folder and environment of Bash
 
 A tool call on its way: Endpoint, Attempts, RetryingClient, ModelRequests, AnswerReceiver, RunningCalls, Toolbox, Tool;
@@ -32,8 +33,8 @@ Imports go downwards only, also inside functions:
     assemble
     command_line   host_requests
     conversation
-    tools   compaction   stdio   hooks
-    control
+    tools   compaction   stdio   hooks   mcp
+    control   tools.contract
     sessions   settings
     prompt
     skills   permissions   model   version

@@ -33,7 +33,7 @@ class ServerConfig(msgspec.Struct, frozen=True):
     @property
     def shown(self) -> dict[str, Any]:
         """The configuration as `mcp_status` shows it."""
-        return {"type": self.type, **self.entry}
+        return {"type": self.type, **({"args": []} if self.command else {}), **self.entry}
 
 
 def tool_name(server: str, tool: str) -> str:

@@ -27,7 +27,7 @@ class McpServers:
         """Results that are too large for the model are saved in `folder`."""
         self._place, self._folder = place, folder
         self._servers: dict[str, McpServer] = {config.name: McpServer(config, place) for config in configs}
-        self._of_host: set[str] = set()
+        self._of_host: dict[str, None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._tools: tuple[object, dict[str, Tool]] = (None, {})
         for server in self.all():
@@ -138,15 +138,15 @@ class McpServers:
         removed = [name for name in self._of_host if name not in wanted]
         for name in removed:
             await self._servers.pop(name).close()
-            self._of_host.discard(name)
-        known = self._servers.keys() - self._of_host
+            self._of_host.pop(name)
+        known = self._servers.keys() - self._of_host.keys()
         configs = [config for config in parse_servers(wanted, "dynamic", {}) if config.name not in known]
         changed = [config for config in configs if not self._has(config)]
         for config in changed:
             if config.name in self._servers:
                 await self._servers[config.name].close()
         added = [self._add(config) for config in changed]
-        self._of_host |= {server.name for server in added}
+        self._of_host |= dict.fromkeys(server.name for server in added)
         await asyncio.gather(*(server.connect() for server in added))
         errors = {server.name: server.error for server in added if server.status != CONNECTED}
         return {"added": [server.name for server in added], "removed": removed, "errors": errors}
