@@ -80,7 +80,7 @@ class McpServers:
         if not given:
             return None
         parts = "\n\n".join(f"## {name}\n{given[name]}" for name in sorted(given))
-        return f"# MCP Server Instructions\n\nHow to use the MCP servers, in their own words:\n\n{parts}"
+        return f"# MCP Server Instructions\n\nEach of these MCP servers says how to use it:\n\n{parts}"
 
     def commands(self) -> list[dict[str, str]]:
         """Return the prompts of the servers as slash commands."""

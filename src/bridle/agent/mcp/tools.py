@@ -37,7 +37,7 @@ class McpTool:
 
     @property
     def server_title(self) -> str | None:
-        """The name that the server gives itself."""
+        """The name by which the server presents itself."""
         declared = self._server.declared
         name = declared.info.get("name") if declared is not None else None
         return name if isinstance(name, str) else None

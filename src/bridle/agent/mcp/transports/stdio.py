@@ -118,7 +118,7 @@ class StdioTransport:
             self._stderr = (self._stderr + chunk)[-STDERR_TAIL_BYTES:]
 
     async def _cause(self) -> str:
-        """Return why the connection ended; for a failed start, with the last words of the program."""
+        """Return why the connection ended; for a failed start, with the end of its standard error in the debug log."""
         await asyncio.wait(self._tasks[1:], timeout=END_SECONDS)
         words = self._stderr.decode("utf-8", "replace").strip()
         if words:
