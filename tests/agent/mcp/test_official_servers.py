@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ KINDS = ("stdio", "http", "sse")
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_tools_resources_and_instructions_reach_the_model(kind: str, tmp_path: Path) -> None:
-    wanted = [
+    wanted: list[tuple[str, dict[str, Any]]] = [
         ("mcp__off__add", {"a": 1, "b": 2}),
         ("mcp__off__fail", {}),
         ("ListMcpResourcesTool", {}),
