@@ -28,7 +28,7 @@ LIMIT_SECONDS = 120
 FLAGS = ["-p", "--output-format", "stream-json", "--verbose"]
 MEBIBYTE = 1024 * 1024
 
-FASTER_TO_INIT = 3.0
+FASTER_TO_INIT = 5.0
 CHEAPER = 4.0
 SMALLER = 4.0
 
@@ -63,12 +63,12 @@ def _measured(program: Path) -> dict[str, Any]:
     hello = {"blocks": ["hello"], "times": "forever"}
     call = {"type": "tool_use", "name": "Bash", "input": {"command": "true"}}
     calls = {"blocks": [call], "times": TOOL_TURNS}
-    with _scene([hello]) as place:
+    with scene([hello]) as place:
         one = _child([str(program), *FLAGS, "hi"], place)
         peak = _peak([str(program), *FLAGS, "hi"], place)
-    with _scene([calls, hello]) as place:
+    with scene([calls, hello]) as place:
         many = _child([str(program), *FLAGS, "hi", "--allowedTools", "Bash"], place)
-    with _scene([hello]) as place:
+    with scene([hello]) as place:
         version = _child([str(program), "--version"], place)
     return {"one": one, "many": many, "version": version, "peak": peak}
 
@@ -93,7 +93,8 @@ class Place:
 
 
 @contextmanager
-def _scene(answers: list[dict[str, Any]]) -> Iterator[Place]:
+def scene(answers: list[dict[str, Any]]) -> Iterator[Place]:
+    """Set up a place with a model of these answers."""
     with tempfile.TemporaryDirectory() as name, running(load_script({"answers": answers})) as stage:
         folder = Path(name)
         workspace = folder / "workspace"

@@ -24,6 +24,7 @@ BENCHES = (
     "run_layer",
     "sandbox_layer",
     "agent_layer",
+    "agents_layer",
     "journal_layer",
     "loop_layer",
     "tree_layer",

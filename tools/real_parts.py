@@ -56,6 +56,8 @@ class Part:
     """Packages that it needs beside it and does not name itself, such as what runs its language."""
     omits_optional: bool = False
     """Whether its optional packages are left out, such as a program of which the tests have their own copy."""
+    is_library: bool = False
+    """Whether it is a module that programs import: `program` is its file below node_modules."""
 
     @property
     def lock(self) -> Path:
@@ -67,7 +69,9 @@ class Part:
         return cache / f"{self.name}-{self.version}-{platform.system()}-{platform.machine()}".lower()
 
     def executable(self, folder: Path) -> Path:
-        """The program inside of that folder."""
+        """The program, or the module of a library, inside of that folder."""
+        if self.is_library:
+            return folder / "node_modules" / self.program
         return folder / "node_modules" / ".bin" / self.program
 
 
@@ -117,12 +121,25 @@ def ensure(part: Part, cache: Path) -> str:
 
 
 def reported_version(part: Part, folder: Path) -> str:
-    """Run the program in a home of its own; anything but the pinned version is refused."""
+    """Run the program in a home of its own, or read the version of a library; any but the pinned one is refused."""
+    if part.is_library:
+        return _library_version(part, folder)
     with tempfile.TemporaryDirectory(prefix="bridle-real-") as home:
         program = part.executable(folder)
         command = [str(program), "--version"]
         said = _output(command, home=Path(home), limit_seconds=VERSION_LIMIT_SECONDS, first=program.parent)
     if part.version not in said:
+        raise PartMissing(f"{folder} should hold {part.name} {part.version} but says {said!r}: delete it")
+    return part.version
+
+
+def _library_version(part: Part, folder: Path) -> str:
+    package = folder / "node_modules" / part.package / "package.json"
+    try:
+        said = json.loads(package.read_text(encoding="utf-8"))["version"]
+    except (OSError, ValueError, KeyError) as error:
+        raise PartMissing(f"{folder} should hold {part.name} {part.version}: {error}: delete it") from error
+    if part.version != said or not part.executable(folder).is_file():
         raise PartMissing(f"{folder} should hold {part.name} {part.version} but says {said!r}: delete it")
     return part.version
 

@@ -20,6 +20,7 @@ from tests.real.fixtures.plugin_session import (
     EFFECT,
     FIRST,
     NOTES,
+    ONE_CHECK,
     PLUGIN,
     SEEN,
     SESSION,
@@ -145,48 +146,6 @@ def _check_session_file(there: Plugged, session_id: str) -> None:
     assert (file.session.run_id, file.session.active, file.session.iteration) == (there.run().name, False, 7)
     assert file.prompt.strip() == "Write notes."
     assert not list(there.plugin.glob("skills/babysit/state/*.tmp"))
-
-
-ONE_CHECK = """
-from bridle import define_task
-
-check = define_task("check", lambda args, task: {"kind": "shell", "shell": {"command": "true"}})
-
-
-async def process(inputs, ctx):
-    return await ctx.task(check, {}, label="check")
-"""
-
-
-def test_done_reported_early_a_stop_without_work_and_a_wrong_proof_are_all_held(tmp_path: Path) -> None:
-    answers = [
-        *begins(ONE_CHECK),
-        says("I stop before I have begun."),
-        says("DONE. Everything is finished. <promise>DONE</promise>"),
-        iterates(),
-        says("The work is complete, all checks pass."),
-        posts(SEEN),
-        says("<promise>COMPLETE</promise>"),
-        iterates(),
-        says("<promise>0123456789abcdef0123456789abcdef</promise>"),
-        shows_status(),
-        {**says("The proof is ${proof}."), "capture": gives_proof()["capture"]},
-        gives_proof(),
-    ]
-    with plugged(tmp_path, *answers) as there:
-        ended = there.session("/bridle:start check it")
-        assert there.scene.stage.problems == ()
-        stops, entries = there.stops(), there.entries()
-    assert (ended.exit_code, ended.result["subtype"]) == (0, "success")
-    assert stops == [("block", "continue_loop")] * 6 + [("approve", "completion_proof_matched")]
-    states = [one["data"]["runState"] for one in entries if one["type"] == "STOP_HOOK_INVOKED"]
-    assert states == ["created", "created", "waiting", "created", "completed", "completed", "completed"]
-    promised = [one["data"]["hasPromise"] for one in entries if one["type"] == "STOP_HOOK_INVOKED"]
-    assert promised == [False, True, False, True, True, False, True], "by what was said last, not before"
-    told = ended.told()
-    assert all("bridle run:" in text for text in told), "each time a tool call is asked for"
-    assert all("completionProof" in text for text in told[4:])
-    assert there.session_file(ended.session_id).session.active is False
 
 
 QUESTION = {

@@ -39,6 +39,30 @@ def test_a_real_part_is_installed_at_its_pinned_version(name: str, tmp_path: Pat
     assert installed_programs.pinned_version(name) in done.stdout
 
 
+@pytest.mark.real
+def test_the_real_library_is_installed_at_its_pinned_version_without_its_programs() -> None:
+    module = installed_programs.agent_sdk_module()
+    package = json.loads((module.parent / "package.json").read_text(encoding="utf-8"))
+    assert package["version"] == installed_programs.pinned_version("agent-sdk")
+    assert [path.name for path in module.parent.parent.iterdir() if path.name.startswith("claude-agent-sdk-")] == []
+
+
+def test_a_library_is_checked_by_its_package(tmp_path: Path) -> None:
+    part = real_parts.Part(
+        name="lib", package="lib", version="1.2.3", program="lib/main.mjs", after=None, is_library=True
+    )
+    package = part.folder(tmp_path) / "node_modules" / "lib"
+    package.mkdir(parents=True)
+    (package / "package.json").write_text('{"version": "1.2.3"}', encoding="utf-8")
+    with pytest.raises(real_parts.PartMissing, match=r"should hold lib 1\.2\.3"):
+        real_parts.ensure(part, tmp_path)
+    (package / "main.mjs").write_text("", encoding="utf-8")
+    assert real_parts.ensure(part, tmp_path) == "1.2.3"
+    (package / "package.json").write_text('{"version": "9.9.9"}', encoding="utf-8")
+    with pytest.raises(real_parts.PartMissing, match=r"says '9\.9\.9'"):
+        real_parts.ensure(part, tmp_path)
+
+
 def test_a_part_in_the_cache_is_not_installed_again(tmp_path: Path) -> None:
     folder_with(tmp_path, "thing 1.2.3")
     assert real_parts.ensure(PART, tmp_path) == "1.2.3"
