@@ -64,7 +64,8 @@ class Place:
     def prompts(self) -> list[str]:
         """The last words of the user in each request."""
         bodies = [request.body for request in self.stage.requests if request.path == "/v1/messages"]
-        return [body["messages"][-1]["content"][-1]["text"] for body in bodies]
+        users = [[message for message in body["messages"] if message["role"] == "user"] for body in bodies]
+        return [messages[-1]["content"][-1]["text"] for messages in users]
 
 
 @pytest.fixture
@@ -94,7 +95,8 @@ def test_an_argument_that_is_not_utf_8_is_sent_as_far_as_it_is(place: Place) -> 
         (["-p"], "Input must be provided"),
         (["-p", "   "], "Input must be provided"),
         (["-p", "x", "--frobnicate"], "unknown option '--frobnicate'"),
-        (["-p", "x", "--agent", "rev"], "not supported by bridle-agent"),
+        (["-p", "x", "--agent", "rev"], "--agent 'rev' not found"),
+        (["-p", "x", "--worktree"], "not supported by bridle-agent"),
         (["-p", "x", "--settings", "{bad"], "--settings"),
         (["-p", "x", "--setting-sources", "moon"], "moon"),
         (["-p", "x", "--mcp-config", "/nope.json"], "MCP config file not found: /nope.json"),

@@ -31,7 +31,7 @@ Imports go downwards only, also inside functions:
     main, program
     acp
     assemble
-    command_line   host_requests
+    command_line   host_requests   subagents
     conversation
     tools   compaction   stdio   hooks   mcp
     control   tools.contract

@@ -12,7 +12,8 @@ import pytest
 
 from bridle.agent.stdio.event_writer import EventWriter
 from bridle.agent.stdio.output import SDK_LINE_LIMIT_BYTES, WAITING_LIMIT_BYTES, Output, shorten
-from bridle.agent.stdio.output_events import ErrorResult, Result, Status, SuccessResult, TaskStarted, User, UserMessage
+from bridle.agent.stdio.output_events import ErrorResult, Result, Status, SuccessResult, User, UserMessage
+from bridle.agent.stdio.task_events import TaskStarted
 
 # A test that waits longer than this has hung.
 LIMIT_SECONDS = 30.0

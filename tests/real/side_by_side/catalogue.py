@@ -13,6 +13,7 @@ from tests.real.side_by_side.scenarios import (
     permissions,
     sessions,
     structured,
+    subagents,
     tools,
     trouble,
     usage,
@@ -33,6 +34,7 @@ GROUPS = (
     usage,
     endings,
     histories,
+    subagents,
 )
 
 

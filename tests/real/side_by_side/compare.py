@@ -136,7 +136,7 @@ def _unique(start: Started) -> bool:
 def _requests(scenario: Scenario, seen: Seen) -> Iterator[dict[str, Any]]:
     """What each request asks for: not the words of the prompt, of the descriptions and of the reminders."""
     before: list[dict[str, Any]] = []
-    for body in seen.requests:
+    for body in sorted(seen.requests, key=_conversation) if scenario.any_order else seen.requests:
         whole = json.dumps(body, ensure_ascii=False)
         said = list(_said(body["messages"]))
         if scenario.any_order:
@@ -152,6 +152,12 @@ def _requests(scenario: Scenario, seen: Seen) -> Iterator[dict[str, Any]]:
             "holds": {word: json.dumps(word, ensure_ascii=False)[1:-1] in whole for word in scenario.words},
         }
         before = said
+
+
+def _conversation(body: dict[str, Any]) -> str:
+    """The text that a conversation began with: those of sub-agents ask at the same time, in any order."""
+    first = next(iter(_said(body["messages"])))
+    return str(next((block.get("text") for block in first["content"] if "text" in block), "")).strip()
 
 
 def _is_marked(messages: list[dict[str, Any]]) -> bool:

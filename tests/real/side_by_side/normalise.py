@@ -22,6 +22,7 @@ NUMBERS = frozenset(
         "pid",
         "retry_delay_ms",
         "time_to_request_ms",
+        "totalDurationMs",
         "ttft_ms",
         "ttft_stream_ms",
     }
@@ -41,7 +42,17 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z")
 _REQUEST = re.compile(r"req_[0-9a-f]+")
 # Where a program keeps the output of a task, or one that is too large, is its own affair.
 _KEPT_OUTPUT = re.compile(r"(?<![\w./<>-])[\w./<>-]*/(?:tasks|tool-results)/[\w<>-]+\.(?:output|txt)")
+# How long a sub-agent took, in the text for its caller.
+_DURATION = re.compile(r"(?<=duration_ms: )\d+|(?<=<duration_ms>)\d+")
 _PORT = re.compile(r"127\.0\.0\.1:\d+")
+
+PATTERNS = (
+    (_UUID, "<uuid>"),
+    (_TIME, "<time>"),
+    (_REQUEST, "<request>"),
+    (_PORT, "<stage>"),
+    (_DURATION, "<number>"),
+)
 
 
 def normalised(seen: Seen) -> Callable[[Any], Any]:
@@ -51,7 +62,7 @@ def normalised(seen: Seen) -> Callable[[Any], Any]:
     def text(value: str) -> str:
         for name, token in names.items():
             value = value.replace(name, token)
-        for pattern, token in ((_UUID, "<uuid>"), (_TIME, "<time>"), (_REQUEST, "<request>"), (_PORT, "<stage>")):
+        for pattern, token in PATTERNS:
             value = pattern.sub(token, value)
         return _KEPT_OUTPUT.sub("<kept output>", value)
 

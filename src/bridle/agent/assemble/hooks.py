@@ -125,4 +125,4 @@ class _HookEvents:
 
 
 def _name(event: str, subject: str) -> str:
-    return f"{event}:{subject}" if subject else event
+    return f"{event}:{subject}" if subject and event != "SubagentStop" else event

@@ -15,6 +15,7 @@ import msgspec
 from bridle.agent.assemble.mcp_servers import mcp_handlers
 from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.assemble.session_description import SessionDescription
+from bridle.agent.assemble.subagents import AgentFactory
 from bridle.agent.conversation.conversation import Conversation
 from bridle.agent.conversation.model_requests import ModelRequests
 from bridle.agent.conversation.session_hooks import SessionHooks
@@ -43,6 +44,8 @@ class HostParts(msgspec.Struct, frozen=True, kw_only=True):
     folder: Callable[[], Path]
     """Returns the working folder of the shell."""
     hooks: SessionHooks | None
+    factory: AgentFactory
+    """Makes the sub-agents."""
     may_bypass: bool
     """Whether the host may switch to bypassPermissions."""
 
@@ -86,7 +89,7 @@ class HostControl:
         conversation, environment = parts.conversation, parts.inputs.environment
         opened = OpenedSession(
             commands=lambda: [*parts.skills.commands(), *parts.description.servers.commands()],
-            agents=list,
+            agents=parts.factory.agents.described,
             account=Account(api_key_source=parts.description.key_source),
             apply=self._applied(),
             environment=environment,
@@ -102,7 +105,7 @@ class HostControl:
 
     def _applied(self) -> tuple[Callable[[Initialize], None], ...]:
         """Return the functions that apply the fields of `initialize`."""
-        return (self._apply_prompt, self._apply_servers, self._apply_hooks)
+        return (self._apply_prompt, self._apply_servers, self._apply_hooks, self._apply_agents)
 
     def _apply_prompt(self, sent: Initialize) -> None:
         self._parts.description.prompt.initialize(sent.system_prompt, sent.append_system_prompt)
@@ -110,6 +113,12 @@ class HostControl:
     def _apply_servers(self, sent: Initialize) -> None:
         if sent.sdk_mcp_servers:
             self._parts.description.servers.made().add_of_host(list(sent.sdk_mcp_servers))
+
+    def _apply_agents(self, sent: Initialize) -> None:
+        from bridle.agent.assemble.subagents import host_agents
+
+        self._parts.factory.agents.add(host_agents(sent.agents))
+        self._parts.factory.shows_texts = sent.forward_subagent_text
 
     def _apply_hooks(self, sent: Initialize) -> None:
         from bridle.agent.hooks.definitions import host_hooks

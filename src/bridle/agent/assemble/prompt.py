@@ -45,7 +45,7 @@ class Prompt:
 
     async def head(self, tools: Collection[str]) -> RequestHead:
         """Read instructions and git status, and return the blocks that every request begins with."""
-        context = await gather_context(_scope(self._inputs, self._setup))
+        context = await gather_context(context_scope(self._inputs, self._setup))
         model = self._setup.model.id
         date = clock.now().astimezone().date().isoformat()
         sections = first_message_sections(self._overrides, context, model=model)
@@ -84,7 +84,8 @@ def _overrides(options: Options, cwd: Path) -> PromptOverrides:
     return PromptOverrides(replaced, append, options.excludes_dynamic)
 
 
-def _scope(inputs: RunInputs, setup: ModelSetup) -> ContextScope:
+def context_scope(inputs: RunInputs, setup: ModelSetup) -> ContextScope:
+    """Return what the prompt is gathered from."""
     options = inputs.options
     return ContextScope(
         cwd=inputs.cwd,

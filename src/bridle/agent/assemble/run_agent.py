@@ -17,6 +17,7 @@ from bridle.agent.assemble.mcp_servers import RunServers
 from bridle.agent.assemble.prompt import nested_instructions
 from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.assemble.session_description import SessionDescription
+from bridle.agent.assemble.subagents import AgentFactory, find_agents, with_main_agent
 from bridle.agent.command_line.options import Options
 from bridle.agent.compaction.compact_history import Compactor
 from bridle.agent.control.host_requests import HostRequests
@@ -78,6 +79,9 @@ class Run(msgspec.Struct, frozen=True):
 def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: Output | None = None) -> Run:
     """Assemble a run; `output` replaces standard output. Raises UserError if a flag or a setting is invalid."""
     inputs, credentials = _endpoint(_inputs(options, cwd, outer))
+    agents, agent_warnings = find_agents(inputs)
+    inputs = with_main_agent(inputs, agents)
+    options = inputs.options
     policy, may_bypass = _policy(inputs)
     model = models.resolve_model(options.model, inputs.environment, setting=inputs.settings.model)
     session = _session(inputs)
@@ -105,11 +109,26 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
     approver = _approver(inputs, setup, host, may_bypass=may_bypass)
     if approver is not None:
         tools += run_tools.host_tools(setup, lambda mode: log.emit(Status(permission_mode=mode)))
+    factory = AgentFactory(
+        inputs,
+        setup,
+        agents,
+        skills,
+        log,
+        writer,
+        hooks,
+        approver,
+        background,
+        ask_small_model=ask_small_model,
+        note=debug_log.note,
+        may_bypass=may_bypass,
+    )
+    tools.append(factory.tool())
     toolbox = run_tools.make_toolbox(inputs, setup, tools, structured, debug_log.note, approver, hooks)
     servers = RunServers(inputs, session.id, host, debug_log.note)
     toolbox.add_source(lambda: run_tools.not_denied(servers.tools(), setup.policy))
     log.tool_source = servers.tools
-    description = SessionDescription(inputs, setup, toolbox, skills, servers, credentials)
+    description = SessionDescription(inputs, setup, toolbox, skills, agents, servers, credentials)
     conversation_options = _conversation_options(inputs)
     requests = ModelRequests(
         log=log,
@@ -117,8 +136,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
         options=conversation_options,
         prompt=PromptSource(
             description.request_head,
-            skills.listing() if "Skill" in toolbox.names else None,
-            servers.instructions,
+            (servers.instructions, factory.listing, *((skills.listing,) if "Skill" in toolbox.names else ())),
             servers.refreshed,
         ),
         toolbox=toolbox,
@@ -142,6 +160,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
         hooks=hooks,
         on_prompt=checkpoints.begin if checkpoints is not None else lambda _uuid: None,
     )
+    factory.join(toolbox, requests, conversation)
     parts = HostParts(
         inputs=inputs,
         conversation=conversation,
@@ -153,6 +172,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
         checkpoints=checkpoints,
         folder=lambda: shell.cwd,
         hooks=hooks,
+        factory=factory,
         may_bypass=may_bypass,
     )
     control = HostControl(parts, writer.output.write)
@@ -162,6 +182,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
         *inputs.settings.warnings,
         *hook_warnings,
         *servers.warnings,
+        *agent_warnings,
         *links_out(inputs.cwd),
         *skills.links_out,
         *skills.faults,

@@ -10,6 +10,7 @@ from bridle.agent.conversation.model_setup import ModelSetup, RequestHead
 from bridle.agent.model.api.credentials import NO_SOURCE, CredentialSource
 from bridle.agent.skills.catalogue import Skills
 from bridle.agent.stdio.output_events import Init
+from bridle.agent.subagents.catalogue import Agents
 from bridle.agent.tools.toolbox import Toolbox
 
 
@@ -22,10 +23,12 @@ class SessionDescription:
         setup: ModelSetup,
         toolbox: Toolbox,
         skills: Skills,
+        agents: Agents,
         servers: RunServers,
         credentials: CredentialSource | None,
     ) -> None:
         self._inputs, self._setup, self._toolbox, self._skills = inputs, setup, toolbox, skills
+        self._agents = agents
         self.servers = servers
         self.key_source = credentials.source if credentials is not None else NO_SOURCE
         self.prompt = Prompt(inputs, setup)
@@ -40,6 +43,7 @@ class SessionDescription:
             permission_mode=self._setup.policy.mode,
             slash_commands=self._slash_commands(),
             key_source=self.key_source,
+            agents=tuple(self._agents.names),
             skills=self._skills.names(),
             plugins=self._skills.plugins(),
         )

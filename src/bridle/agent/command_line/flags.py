@@ -98,6 +98,8 @@ FLAGS: tuple[Flag, ...] = (
     Flag(("--no-session-persistence",)),
     Flag(("-n", "--name"), _V),
     Flag(("--plugin-dir",), _V, repeats=True),
+    Flag(("--agent",), _V),
+    Flag(("--agents",), _V),
     Flag(("--disable-slash-commands",)),
     Flag(("--bare",)),
     Flag(("--safe-mode",)),
@@ -106,7 +108,6 @@ FLAGS: tuple[Flag, ...] = (
     Flag(("--mcp-config",), _L, repeats=True),
     Flag(("--strict-mcp-config",)),
     # The run does the same without these.
-    Flag(("--agents",), _V, _IGNORED),
     Flag(("--ide",), handling=_IGNORED),
     Flag(("--chrome",), handling=_IGNORED),
     Flag(("--no-chrome",), handling=_IGNORED),
@@ -118,7 +119,6 @@ FLAGS: tuple[Flag, ...] = (
     Flag(("--thinking-display",), _V, _IGNORED),
     Flag(("--mcp-debug",), handling=_IGNORED),
     # Without these the run would do something else than requested.
-    Flag(("--agent",), _V, _REFUSED),
     Flag(("--bg", "--background"), handling=_REFUSED),
     Flag(("--file",), _L, _REFUSED),
     Flag(("--from-pr",), _M, _REFUSED),

@@ -47,6 +47,8 @@ DESCRIPTIONS = {
     "no_session_persistence": "do not write a transcript",
     "name": "the title of the session",
     "plugin_dir": "load skills and commands of a plugin",
+    "agent": "the agent whose prompt, tools and model the main thread has",
+    "agents": "definitions of sub-agents, as JSON: name, description, prompt",
     "disable_slash_commands": "disable skills and slash commands",
     "bare": "load no settings, instructions or skills; offer only Bash, Edit and Read",
     "safe_mode": "load no settings, instructions or skills",

@@ -48,6 +48,10 @@ class Options(msgspec.Struct, frozen=True):
     excludes_dynamic: bool = False
     session: SessionRequest = SessionRequest()
     plugin_dirs: tuple[str, ...] = ()
+    agent: str | None = None
+    """The agent of the main thread."""
+    agents: str | None = None
+    """Definitions of sub-agents, as JSON."""
     has_commands: bool = True
     is_bare: bool = False
     is_safe: bool = False
@@ -100,6 +104,8 @@ def make_options(flags: ParsedFlags) -> Options:
         excludes_dynamic=flags.on("exclude_dynamic_system_prompt_sections"),
         session=_session(flags),
         plugin_dirs=flags.texts("plugin_dir") or (),
+        agent=flags.text("agent"),
+        agents=flags.text("agents"),
         has_commands=not flags.on("disable_slash_commands"),
         is_bare=flags.on("bare"),
         is_safe=flags.on("safe_mode"),

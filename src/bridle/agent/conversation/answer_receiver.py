@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 from msgspec import UNSET
@@ -69,6 +70,8 @@ class AnswerReceiver:
                     answer = self._new_answer()
                 else:
                     break  # a call that was started must not be started again: the answer ends with it
+                if isinstance(piece, BlockFinished):
+                    await asyncio.sleep(0)  # a call starts before the next block is printed
                 await self._log.wait_for_reader()
         finally:
             self._requests.totals.api_ms += (time.monotonic() - started) * 1000

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
+
 from bridle.agent.conversation.message_log import MessageLog
-from bridle.agent.stdio.output_events import TaskNotification, TaskPatch, TaskStarted, TaskUpdated
+from bridle.agent.stdio.task_events import TaskNotification, TaskPatch, TaskStarted, TaskUpdated
 from bridle.agent.tools.shell import background as tasks
 from bridle.agent.tools.shell.background import BackgroundTasks, TaskEvent, TaskFinished
+
+
+class Notice(msgspec.Struct, frozen=True):
+    """The end of a task that the model has not seen."""
+
+    event: TaskNotification
+    text: str
+    """The message for the model."""
 
 
 class BackgroundEvents:
@@ -16,12 +26,30 @@ class BackgroundEvents:
     def __init__(self, background: BackgroundTasks, log: MessageLog, changed: asyncio.Event) -> None:
         """`changed` is set when a command has ended."""
         self._background, self._log, self._changed = background, log, changed
-        self._notices: list[str] = []
+        self._notices: list[Notice] = []
 
-    def take_notices(self) -> list[str]:
-        """Return the notices for the model, and forget them."""
+    @property
+    def has_agents(self) -> bool:
+        """Whether a sub-agent runs in the background."""
+        return bool(self._background.running_agents)
+
+    def take_notices(self, *, in_turn: bool) -> list[str]:
+        """Return the notices for the model, and forget them. Those that begin a turn are printed as well."""
         notices, self._notices = self._notices, []
-        return notices
+        notices = [notice for notice in notices if not self._background.is_reported(notice.event.task_id)]
+        if not in_turn:
+            for notice in notices:
+                self._log.emit(notice.event)
+        return [notice.text for notice in notices]
+
+    def notify(self, notice: Notice) -> None:
+        """Add a notice for the model."""
+        self._notices.append(notice)
+        self._changed.set()
+
+    async def stop_agents(self) -> None:
+        """End all sub-agents that run in the background, as the user demands."""
+        await asyncio.gather(*(agent.stop() for agent in self._background.running_agents))
 
     def report_pending(self) -> None:
         """Report everything that has happened so far."""
@@ -43,13 +71,17 @@ class BackgroundEvents:
                 patch = TaskPatch(status=event.status, end_time=event.end_time_ms)
                 self._log.emit(TaskUpdated(task_id=event.task_id, patch=patch))
                 is_known = self._background.is_reported(event.task_id)
-                # A model that waited for the end has it with the output; a task that was stopped is always reported.
-                if not is_known or event.status == "killed":
-                    self._log.emit(
-                        TaskNotification(
-                            task_id=event.task_id, tool_use_id=event.call_id, **tasks.notification_fields(event)
-                        )
-                    )
-                if not is_known:
-                    self._notices.append(tasks.notification_text(event))
+                fields = tasks.notification_fields(event)
+                notification = TaskNotification(
+                    task_id=event.task_id,
+                    tool_use_id=event.call_id,
+                    status=fields["status"],
+                    output_file=fields["output_file"],
+                    summary=fields["summary"],
+                )
+                # A model that waited for the end has it with the output; a task that was stopped is always printed.
+                if event.status == "killed":
+                    self._log.emit(notification)
+                elif not is_known:
+                    self._notices.append(Notice(notification, tasks.notification_text(event)))
                 self._changed.set()

@@ -24,12 +24,14 @@ from bridle.agent.model.api.question import Block, Content
 from bridle.agent.sessions.api_messages import blocks_of
 from bridle.agent.sessions.session import LineId, new_uuid
 from bridle.agent.stdio.inbox import Inbox, Prompt
-from bridle.agent.stdio.output_events import Informational, Init
+from bridle.agent.stdio.output_events import Informational, Init, Result
 from bridle.agent.tools.structured_output import StructuredOutput
 from bridle.agent.tools.toolbox import Toolbox
 from bridle.errors import Error
 
 MIDTURN = "While you were working, the user wrote:\n{text}\n\nTake this into account as you continue."
+
+NOTICE = "A report about a task in the background, not a message of the user:\n\n{text}"
 
 # What a shell reports for a program that a signal ended.
 _SIGNAL_CODE = 128
@@ -79,6 +81,8 @@ class Conversation:
         self._waiting: asyncio.Task[HookOutcome] | None = None
         self._is_interrupted = False
         self._interrupts_next = self._is_busy = False
+        self._held: list[Result] = []
+        self._stopping: asyncio.Task[None] | None = None
 
     # Turns
 
@@ -162,7 +166,17 @@ class Conversation:
 
     def _finish(self, ending: Ending, counts: TurnCounts) -> None:
         self.last = ending
-        self.log.emit(turn_result.result(ending, counts, self._requests.totals, now=time.monotonic()))
+        counts.denials += self._requests.totals.take_denials()
+        self._held.append(turn_result.result(ending, counts, self._requests.totals, now=time.monotonic()))
+        # Without a host, results wait for sub-agents in the background: many readers stop at the first result.
+        if self.options.is_stream or not self.background.has_agents:
+            self.release_results()
+
+    def release_results(self) -> None:
+        """Print the results that waited for sub-agents in the background."""
+        held, self._held = self._held, []
+        for event in held:
+            self.log.emit(event)
 
     async def _run_turn(self, prompt: Prompt, counts: TurnCounts, skill: SkillCall | None) -> Ending:
         try:
@@ -252,13 +266,15 @@ class Conversation:
             self.log.midturn(prompt.content, MIDTURN.format(text=prompt.text))
             if self.options.replays:
                 self.log.replay(prompt.content, prompt.uuid or new_uuid())
-        for notice in self.background.take_notices():
-            self.log.midturn(notice, notice)
+        for notice in self.background.take_notices(in_turn=True):
+            self.log.midturn(notice, NOTICE.format(text=notice))
 
     # The end
 
     def interrupt(self) -> None:
-        """Interrupt the running turn, or the one that is about to begin."""
+        """Interrupt the running turn, or the one that is about to begin, and end sub-agents in the background."""
+        if self.background.has_agents:
+            self._stopping = asyncio.create_task(self.background.stop_agents())
         if self._task is not None:
             if not self._is_interrupted:
                 self._is_interrupted = True

@@ -126,7 +126,7 @@ class MessageLog:
         """Add a complete answer, or what there is of an interrupted one, to history and transcript."""
         if not answer.blocks:
             return
-        self.messages.append({"role": "assistant", "content": [block for _, block in answer.blocks]})
+        self.messages.append({"role": "assistant", "content": [_current(block) for _, block in answer.blocks]})
         head = answer.head
         if (ended := answer.ended) is not None:
             head = msgspec.structs.replace(
@@ -259,6 +259,11 @@ def _titles(block: Block, tools: Callable[[], Mapping[str, Any]]) -> list[dict[s
     entry = {"id": str(block.get("id")), "display_name": title}
     server = tool.server_title if tool is not None else None
     return [entry if server is None else {**entry, "server_display_name": server}]
+
+
+def _current(block: Block) -> Block:
+    """Return a block for the next request: the Agent tool has its current name."""
+    return block | {"name": "Agent"} if block_type(block) == "tool_use" and block.get("name") == "Task" else block
 
 
 def _or_unset(text: str | None) -> str | msgspec.UnsetType:

@@ -57,6 +57,7 @@ class MessageLoop:
             await self._background.stop_all()
             follower.cancel()
             events.report_pending()
+            self._conversation.release_results()
 
     @property
     def _is_over(self) -> bool:
@@ -119,14 +120,17 @@ class MessageLoop:
         loop, deadline = asyncio.get_running_loop(), None
         is_idle = self._conversation.last is None
         while not self._is_over:
-            if notices := self._conversation.background.take_notices():
+            if notices := self._conversation.background.take_notices(in_turn=False):
                 return Prompt("\n".join(notices)), _NOTICE
             if self._inbox.messages:
                 return self._take_queued(is_idle=is_idle), None
             if self._inbox.at_end or not listens:
-                deadline = deadline or loop.time() + BACKGROUND_SECONDS
-                if not self._background.running or loop.time() >= deadline:
-                    return None
+                if self._background.running_agents:
+                    deadline = None
+                else:
+                    deadline = deadline or loop.time() + BACKGROUND_SECONDS
+                    if not self._background.running or loop.time() >= deadline:
+                        return None
             self._inbox.changed.clear()
             try:
                 async with asyncio.timeout_at(deadline):

@@ -51,14 +51,15 @@ class ModelRequests:
         connect: Callable[[], Awaitable[ModelClient]],
         hooks: SessionHooks | None = None,
         on_compacted: Callable[[], None] = lambda: None,
+        totals: Totals | None = None,
     ) -> None:
-        """`on_compacted` runs after a summary has replaced messages."""
+        """`on_compacted` runs after a summary has replaced messages. A sub-agent counts in the `totals` of its session."""
         self._log, self._setup, self._options, self._prompt, self._toolbox = log, setup, options, prompt, toolbox
         self._connect, self._hooks, self._on_compacted = connect, hooks, on_compacted
         self._compaction = LogCompaction(log, compactor, self._count_cost)
         self._client: ModelClient | None = None
         self._head = RequestHead([], [])
-        self.totals = Totals()
+        self.totals = totals or Totals()
 
     @property
     def used_tokens(self) -> int:
@@ -70,7 +71,7 @@ class ModelRequests:
         compaction = self._compaction
         return ContextParts(
             head=self._head if self._client is not None else await self._prompt.head(),
-            skill_listing=self._prompt.skill_listing,
+            skill_listing=self._listing() or None,
             tools=self._toolbox.definitions(),
             messages=list(self._log.messages),
             used_tokens=self.used_tokens if compaction.usage else 0,
@@ -127,6 +128,10 @@ class ModelRequests:
         if self._client is not None:
             await self._client.close()
 
+    async def client(self) -> ModelClient:
+        """Return the client, which sub-agents share; the first call connects."""
+        return await self._connected()
+
     async def _connected(self) -> ModelClient:
         """Return the client; the first call connects and reads the prompt."""
         if self._client is None:
@@ -148,17 +153,21 @@ class ModelRequests:
             session_id=self._log.session.id,
         )
 
+    def _listing(self) -> str:
+        """Return what the model can start: agents and skills."""
+        return "\n\n".join(text for make in self._prompt.listings if (text := make()))
+
     def _messages(self) -> list[Message]:
-        """Return a valid history with the reminder before the first user message and the skills after it."""
+        """Return a valid history; the reminder is before the first user message, what the model can start after it."""
         nothing: Message = {"role": "user", "content": []}  # the message of a host may have no block
         first, *rest = self._log.messages or [nothing]
         opened: Message = {
             "role": first["role"],
             "content": [*self._head.reminder, *blocks_of(first["content"])],
         }
-        parts = [part for part in (self._prompt.instructions(), self._prompt.skill_listing) if part]
-        skills: list[Message] = [{"role": "system", "content": "\n\n".join(parts)}] if parts else []
-        return valid_history([opened, *skills, *rest])
+        listing = self._listing()
+        listed: list[Message] = [{"role": "system", "content": listing}] if listing else []
+        return valid_history([opened, *listed, *rest])
 
     def _count_cost(self, model: str, usage: Usage) -> None:
         """Add an answer to the totals; the current model is counted under the name that `init` shows."""

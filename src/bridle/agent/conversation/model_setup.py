@@ -61,9 +61,7 @@ class PromptSource(msgspec.Struct, frozen=True):
     """Where a conversation gets its prompt: read when the first request needs it."""
 
     head: Callable[[], Awaitable[RequestHead]]
-    skill_listing: str | None = None
-    """The message that lists the skills."""
-    instructions: Callable[[], str | None] = lambda: None
-    """Returns what MCP servers want the model to know."""
+    listings: tuple[Callable[[], str | None], ...] = ()
+    """Return what the model must know of MCP servers, agents and skills; one message has them all."""
     before_request: Callable[[], Awaitable[None]] | None = None
     """Waits for tools that MCP servers have announced."""

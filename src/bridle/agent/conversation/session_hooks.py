@@ -34,7 +34,7 @@ class SessionHooks:
     ) -> None:
         """`prompt_fields` are the fields that events have after the first prompt."""
         self.hooks = hooks
-        self._prompt_fields = prompt_fields
+        self.prompt_fields = prompt_fields
         self._contexts: list[str] = []
         cap = environment.get(STOP_BLOCKS_VARIABLE, "")
         self.stop_cap = int(cap) if cap.isdecimal() else STOP_BLOCKS
@@ -51,7 +51,7 @@ class SessionHooks:
 
     async def prompt(self, text: str) -> HookOutcome:
         """Run UserPromptSubmit."""
-        return await self.hooks.run("UserPromptSubmit", {**self._prompt_fields(), "prompt": text})
+        return await self.hooks.run("UserPromptSubmit", {**self.prompt_fields(), "prompt": text})
 
     async def before(self, call_id: str, tool: str, arguments: dict[str, Any]) -> BeforeCall:
         """Run PreToolUse."""
@@ -81,7 +81,7 @@ class SessionHooks:
     async def stop(self, last_text: str, *, is_active: bool) -> StopDecision:
         """Run Stop; `is_active` says whether the model continues because of an earlier one."""
         fields = {
-            **self._prompt_fields(),
+            **self.prompt_fields(),
             "stop_hook_active": is_active,
             "last_assistant_message": last_text,
             "background_tasks": [],
@@ -94,15 +94,15 @@ class SessionHooks:
 
     async def before_compaction(self, trigger: str, instructions: str) -> None:
         """Run PreCompact."""
-        fields = {**self._prompt_fields(), "trigger": trigger, "custom_instructions": instructions}
+        fields = {**self.prompt_fields(), "trigger": trigger, "custom_instructions": instructions}
         await self.hooks.run("PreCompact", fields, subject=trigger)
 
     async def end(self) -> None:
         """Run SessionEnd."""
-        await self.hooks.run("SessionEnd", {**self._prompt_fields(), "reason": "other"}, subject="other")
+        await self.hooks.run("SessionEnd", {**self.prompt_fields(), "reason": "other"}, subject="other")
 
     async def _of_call(self, event: str, fields: dict[str, Any], tool: str, call_id: str) -> HookOutcome:
-        return await self.hooks.run(event, {**self._prompt_fields(), **fields}, subject=tool, call_id=call_id)
+        return await self.hooks.run(event, {**self.prompt_fields(), **fields}, subject=tool, call_id=call_id)
 
 
 def _reminders(texts: tuple[str, ...]) -> tuple[str, ...]:

@@ -152,11 +152,10 @@ class Turn:
     async def _after(self, answer: PartialAnswer) -> Ending | None:
         """Process a complete answer; return an ending, or None for another request."""
         self._log.answer(answer)
-        budget = self._limits.max_budget_usd
-        if budget is not None and self._requests.totals.cost_usd >= budget:
+        if (ending := self._budget_reached()) is not None:
             await answer.calls.cancel()
             self._add_results(answer)
-            return self._error("error_max_budget_usd", f"Reached maximum budget (${budget:g})")
+            return ending
         if not answer.calls.is_empty:
             return await self._after_calls(answer)
         await self._log.save()
@@ -196,7 +195,7 @@ class Turn:
         if structured is not None and structured.failures >= ATTEMPTS:
             return self._structured_error(f"Failed to provide valid structured output after {ATTEMPTS} attempts")
         self._stop_hooks.note_calls()
-        ending = self._max_turns_reached()
+        ending = self._budget_reached() or self._max_turns_reached()
         if ending is None:
             self._before_request()
         return ending
@@ -208,6 +207,13 @@ class Turn:
             self._note(NO_CALL, is_meta=True)
             return self._max_turns_reached()
         return self._error("error_during_execution", "The model announced a tool call and made none")
+
+    def _budget_reached(self) -> Ending | None:
+        """Return the ending of a turn whose budget is used up, by its own requests or by those of sub-agents."""
+        budget = self._limits.max_budget_usd
+        if budget is None or self._requests.totals.cost_usd < budget:
+            return None
+        return self._error("error_max_budget_usd", f"Reached maximum budget (${budget:g})")
 
     def _max_turns_reached(self) -> Ending | None:
         limit = self._limits.max_turns
@@ -258,6 +264,7 @@ class Turn:
 
     def _report(self, done: FinishedCall) -> None:
         """Print the result of a call and count it."""
+        self._counts.denials += self._requests.totals.take_denials()
         if done.is_denied:
             self._counts.denials.append(Denial(done.call.name, done.call.call_id, done.call.arguments))
         self._counts.user_events += self._log.tool_result(done)

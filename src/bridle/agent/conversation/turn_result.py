@@ -40,10 +40,20 @@ class Totals:
     def __init__(self) -> None:
         self.api_ms = 0.0
         self.ledger = CostLedger()
+        self._denials: list[Denial] = []
 
     @property
     def cost_usd(self) -> float:
         return self.ledger.total_usd
+
+    def add_denial(self, denial: Denial) -> None:
+        """Add a call of a sub-agent that was denied; the next result lists it."""
+        self._denials.append(denial)
+
+    def take_denials(self) -> list[Denial]:
+        """Return the denied calls of sub-agents, once."""
+        denials, self._denials = self._denials, []
+        return denials
 
 
 class TurnCounts(msgspec.Struct):

@@ -10,16 +10,13 @@ from typing import Any, TypeAlias
 from msgspec import UNSET, Struct, UnsetType, field
 
 from bridle.agent.model.api.question import Block, Content, Usage
+from bridle.agent.stdio.task_events import System, TaskNotification, TaskProgress, TaskStarted, TaskUpdated
 from bridle.agent.version import PROTOCOL_VERSION
 
 SYNTHETIC_MODEL = "<synthetic>"
 
 
-class _System(Struct, tag_field="type", tag="system"):
-    """An event of type `system`; `subtype` tells the kinds apart."""
-
-
-class Init(_System, kw_only=True):
+class Init(System, kw_only=True):
     """A turn begins."""
 
     subtype: str = "init"
@@ -42,7 +39,7 @@ class Init(_System, kw_only=True):
     fast_mode_state: str = "off"
 
 
-class Status(_System, kw_only=True):
+class Status(System, kw_only=True):
     """A request starts, compaction starts or ends, or the permission mode changed."""
 
     subtype: str = "status"
@@ -54,7 +51,7 @@ class Status(_System, kw_only=True):
     uuid: str = ""
 
 
-class CompactBoundary(_System, kw_only=True):
+class CompactBoundary(System, kw_only=True):
     """A summary has replaced the messages before this event."""
 
     subtype: str = "compact_boundary"
@@ -64,7 +61,7 @@ class CompactBoundary(_System, kw_only=True):
     uuid: str = ""
 
 
-class ApiRetry(_System, kw_only=True):
+class ApiRetry(System, kw_only=True):
     """A request failed and is sent again after a delay."""
 
     subtype: str = "api_retry"
@@ -77,7 +74,7 @@ class ApiRetry(_System, kw_only=True):
     uuid: str = ""
 
 
-class ThinkingTokens(_System, kw_only=True):
+class ThinkingTokens(System, kw_only=True):
     """The model is thinking."""
 
     subtype: str = "thinking_tokens"
@@ -87,7 +84,7 @@ class ThinkingTokens(_System, kw_only=True):
     uuid: str = ""
 
 
-class ModelFallback(_System, kw_only=True):
+class ModelFallback(System, kw_only=True):
     """Another model answers the rest of the turn."""
 
     subtype: str = "model_fallback"
@@ -99,7 +96,7 @@ class ModelFallback(_System, kw_only=True):
     uuid: str = ""
 
 
-class ModelRefusal(_System, kw_only=True):
+class ModelRefusal(System, kw_only=True):
     """The model refused to answer, and no fallback model takes over."""
 
     subtype: str = "model_refusal_no_fallback"
@@ -113,7 +110,7 @@ class ModelRefusal(_System, kw_only=True):
     uuid: str = ""
 
 
-class HookStarted(_System, kw_only=True):
+class HookStarted(System, kw_only=True):
     """A hook starts."""
 
     subtype: str = "hook_started"
@@ -124,7 +121,7 @@ class HookStarted(_System, kw_only=True):
     session_id: str = ""
 
 
-class HookResponse(_System, kw_only=True):
+class HookResponse(System, kw_only=True):
     """A hook has ended."""
 
     subtype: str = "hook_response"
@@ -140,7 +137,7 @@ class HookResponse(_System, kw_only=True):
     session_id: str = ""
 
 
-class Informational(_System, kw_only=True):
+class Informational(System, kw_only=True):
     """A hook blocked the prompt."""
 
     subtype: str = "informational"
@@ -151,7 +148,7 @@ class Informational(_System, kw_only=True):
     session_id: str = ""
 
 
-class Notification(_System, kw_only=True):
+class Notification(System, kw_only=True):
     """A message for the user."""
 
     subtype: str = "notification"
@@ -160,48 +157,6 @@ class Notification(_System, kw_only=True):
     priority: str = "immediate"
     uuid: str = ""
     session_id: str = ""
-
-
-class TaskStarted(_System, kw_only=True):
-    """A command was started in the background."""
-
-    subtype: str = "task_started"
-    task_id: str
-    tool_use_id: str
-    description: str
-    task_type: str = "local_bash"
-    session_id: str = ""
-    uuid: str = ""
-
-
-class TaskPatch(Struct):
-    """The changed fields of a background task."""
-
-    status: str
-    end_time: int
-
-
-class TaskUpdated(_System, kw_only=True):
-    """A command in the background has ended."""
-
-    subtype: str = "task_updated"
-    task_id: str
-    patch: TaskPatch
-    session_id: str = ""
-    uuid: str = ""
-
-
-class TaskNotification(_System, kw_only=True):
-    """The end of a background command, unless the model got it as a tool result."""
-
-    subtype: str = "task_notification"
-    task_id: str
-    tool_use_id: str
-    status: str
-    output_file: str
-    summary: str
-    session_id: str = ""
-    uuid: str = ""
 
 
 class AssistantMessage(Struct, kw_only=True):
@@ -251,13 +206,16 @@ class Assistant(Struct, kw_only=True, tag_field="type", tag="assistant"):
     """The model finished a block, or bridle-agent reports an error in its role."""
 
     message: AssistantMessage | SyntheticMessage
-    parent_tool_use_id: None = None
+    parent_tool_use_id: str | None = None
+    """The call that started the sub-agent; None for the main agent."""
     session_id: str = ""
     uuid: str = ""
     request_id: str | UnsetType = UNSET
     error: str | UnsetType = UNSET
     tool_use_meta: list[dict[str, str]] | UnsetType = UNSET
     """How clients show the calls of MCP tools."""
+    subagent_type: str | UnsetType = UNSET
+    task_description: str | UnsetType = UNSET
 
 
 class UserMessage(Struct, kw_only=True):
@@ -271,13 +229,16 @@ class User(Struct, kw_only=True, tag_field="type", tag="user"):
     """A tool result, or a text that bridle-agent wrote in the role of the user."""
 
     message: UserMessage
-    parent_tool_use_id: None = None
+    parent_tool_use_id: str | None = None
+    """The call that started the sub-agent; None for the main agent."""
     session_id: str = ""
     uuid: str = ""
     timestamp: str
     tool_use_result: Any = UNSET
     is_synthetic: bool | UnsetType = field(name="isSynthetic", default=UNSET)
     is_replay: bool | UnsetType = field(name="isReplay", default=UNSET)
+    subagent_type: str | UnsetType = UNSET
+    task_description: str | UnsetType = UNSET
 
 
 class Replay(Struct, kw_only=True, tag_field="type", tag="user"):
@@ -383,6 +344,7 @@ Event: TypeAlias = (
     | Informational
     | Notification
     | TaskStarted
+    | TaskProgress
     | TaskUpdated
     | TaskNotification
     | Assistant

@@ -20,14 +20,16 @@ from bridle.agent.tools.contract.tool import ContentBlock, Tool, ToolResult, fai
 from bridle.agent.tools.shell_tools import normalize_arguments
 from bridle.agent.tools.structured_output import StructuredOutput
 
-# Calls that change nothing another call could see: any number of them may run concurrently.
+# Calls that change nothing another call could see, and sub-agents: any number of them may run concurrently.
 _READ_ONLY = frozenset(
     {
+        "Agent",
         "Glob",
         "Grep",
         "ListMcpResourcesTool",
         "Read",
         "ReadMcpResourceTool",
+        "Task",
         "TaskGet",
         "TaskList",
         "TaskOutput",
@@ -101,6 +103,11 @@ class Toolbox:
     def names(self) -> list[str]:
         """The names of the offered tools."""
         return list(self._offered)
+
+    @property
+    def known(self) -> dict[str, Tool]:
+        """All tools by name, also those that are not offered."""
+        return dict(self._known)
 
     def definitions(self) -> list[ContentBlock]:
         """Return the `tools` of a request."""

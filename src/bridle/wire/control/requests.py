@@ -28,6 +28,8 @@ class Initialize(Struct, frozen=True):
     """The sub-agents of the host by name, as sent."""
     json_schema: JsonObject | None = None
     """The schema of the structured output."""
+    forward_subagent_text: bool = False
+    """Whether the host wants the texts and thoughts of sub-agents too."""
 
 
 class SetModel(Struct, frozen=True):
@@ -92,6 +94,7 @@ class _SentInitialize(Struct, frozen=True, rename="camel"):
     hooks: Any = None
     agents: JsonObject = field(default_factory=dict)
     json_schema: JsonObject | None = None
+    forward_subagent_text: Any = None
 
 
 def read_initialize(request: JsonObject) -> Initialize:
@@ -101,4 +104,12 @@ def read_initialize(request: JsonObject) -> Initialize:
     if isinstance(prompt, list):
         prompt = "\n".join(part for part in prompt if isinstance(part, str))
     servers = tuple(str(name) for name in sent.sdk_mcp_servers)
-    return Initialize(prompt, sent.append_system_prompt, servers, sent.hooks, sent.agents, sent.json_schema)
+    return Initialize(
+        prompt,
+        sent.append_system_prompt,
+        servers,
+        sent.hooks,
+        sent.agents,
+        sent.json_schema,
+        forward_subagent_text=sent.forward_subagent_text is True,
+    )

@@ -16,6 +16,6 @@ def input_schema(properties: JsonSchema, required: list[str]) -> JsonSchema:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
         "properties": properties,
-        "required": required,
+        **({"required": required} if required else {}),
         "additionalProperties": False,
     }

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -43,6 +43,24 @@ class TaskFinished(msgspec.Struct, frozen=True):
 TaskEvent: TypeAlias = TaskStarted | TaskFinished
 
 
+class AgentTask(Protocol):
+    """A sub-agent in the background; unlike a command it reports its own start and end."""
+
+    id: str
+    description: str
+    status: Status
+    ended: asyncio.Event
+
+    def output(self) -> str:
+        """Return the report of the agent so far."""
+
+    def details(self) -> dict[str, Any]:
+        """Return what `tool_use_result` says beyond the fields of every task."""
+
+    async def stop(self) -> None:
+        """End the agent and everything that it runs."""
+
+
 class BackgroundTask:
     """One command in the background."""
 
@@ -68,20 +86,40 @@ class BackgroundTasks:
     def __init__(self, shell: Shell, folder: Path, *, tail_characters: int) -> None:
         """Write outputs to files in `folder` and keep the last `tail_characters` of each in memory."""
         self.events: asyncio.Queue[TaskEvent] = asyncio.Queue()
+        self.folder = folder
         self._shell = shell
-        self._folder = folder
         self._tail_characters = tail_characters
         self._tasks: dict[str, BackgroundTask] = {}
+        self._agents: dict[str, AgentTask] = {}
         self._reported: set[str] = set()
+
+    def with_shell(self, shell: Shell) -> BackgroundTasks:
+        """Return the tasks of another shell, that of a sub-agent; their events are reported with these."""
+        other = BackgroundTasks(shell, self.folder, tail_characters=self._tail_characters)
+        other.events, other._reported, other._agents = self.events, self._reported, self._agents
+        return other
 
     @property
     def running(self) -> tuple[BackgroundTask, ...]:
         """The running tasks, oldest first."""
         return tuple(task for task in self._tasks.values() if task.status == "running")
 
+    @property
+    def running_agents(self) -> tuple[AgentTask, ...]:
+        """The sub-agents that run in the background."""
+        return tuple(agent for agent in self._agents.values() if agent.status == "running")
+
     def find(self, task_id: str) -> BackgroundTask | None:
         """Return the task of that id, until its end was reported to the model."""
         return self._tasks.get(task_id)
+
+    def find_agent(self, task_id: str) -> AgentTask | None:
+        """Return the sub-agent of that id."""
+        return self._agents.get(task_id)
+
+    def add_agent(self, agent: AgentTask) -> None:
+        """Add a sub-agent that has started in the background."""
+        self._agents[agent.id] = agent
 
     def start(self, command: str, *, call_id: str, description: str) -> BackgroundTask:
         """Start a command as a task; raise ProcessError if it cannot start."""
@@ -102,7 +140,7 @@ class BackgroundTasks:
         running.spool.spill_to(self._file(task_id))
         return self._add(BackgroundTask(task_id, command, call_id, description, running))
 
-    def mark_reported(self, task: BackgroundTask) -> None:
+    def mark_reported(self, task: BackgroundTask | AgentTask) -> None:
         """Forget a task whose end was reported to the model; it is not reported again."""
         self._reported.add(task.id)
         self._tasks.pop(task.id, None)
@@ -121,12 +159,16 @@ class BackgroundTasks:
             await task.command.end()
             self._finish(task, "killed", None)
 
-    async def stop_all(self) -> None:
-        """End all running tasks concurrently."""
+    async def stop_commands(self) -> None:
+        """End all running commands concurrently."""
         await asyncio.gather(*(self.stop(task) for task in self.running))
 
+    async def stop_all(self) -> None:
+        """End all running commands and sub-agents concurrently."""
+        await asyncio.gather(self.stop_commands(), *(agent.stop() for agent in self.running_agents))
+
     def _file(self, task_id: str) -> Path:
-        return self._folder / f"{task_id}.output"
+        return self.folder / f"{task_id}.output"
 
     def _add(self, task: BackgroundTask) -> BackgroundTask:
         self._tasks[task.id] = task

@@ -9,7 +9,9 @@ import msgspec
 
 from bridle.agent.tools.contract.input_schema import JsonSchema, input_schema
 from bridle.agent.tools.contract.tool import ToolResult, rejected_call
-from bridle.agent.tools.shell.background import BackgroundTask, BackgroundTasks
+from bridle.agent.tools.shell.background import AgentTask, BackgroundTask, BackgroundTasks
+
+AGENT_TYPE = "local_agent"
 
 
 class TaskOutputInput(msgspec.Struct, frozen=True):
@@ -47,13 +49,13 @@ class TaskOutput:
 
     async def run(self, request: TaskOutputInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
         """Wait if requested, then return the task's state."""
-        task = self._background.find(request.task_id)
+        task = self._background.find(request.task_id) or self._background.find_agent(request.task_id)
         if task is None:
             return rejected_call(f"No task found with ID: {request.task_id}")
         outcome = "success" if task.ended.is_set() else "not_ready"
         if request.block and outcome == "not_ready":
             outcome = await _wait(task, request.timeout / 1000)
-        result = self._result(task, outcome)
+        result = self._result(task, outcome) if isinstance(task, BackgroundTask) else _agent_result(task, outcome)
         if outcome == "success":
             self._background.mark_reported(task)
         return result
@@ -89,7 +91,28 @@ class TaskOutput:
         return note + tail[-max(self._output_characters - len(note), 0) :]
 
 
-async def _wait(task: BackgroundTask, seconds: float) -> str:
+def _agent_result(agent: AgentTask, outcome: str) -> ToolResult:
+    output = agent.output()
+    fields = [
+        ("retrieval_status", outcome),
+        ("task_id", agent.id),
+        ("task_type", AGENT_TYPE),
+        ("status", agent.status),
+        *([("output", f"\n{output.rstrip()}\n")] if output.strip() else []),
+    ]
+    described = {
+        "task_id": agent.id,
+        "task_type": AGENT_TYPE,
+        "status": agent.status,
+        "description": agent.description,
+        "output": output,
+        **agent.details(),
+    }
+    text = "\n\n".join(f"<{name}>{value}</{name}>" for name, value in fields)
+    return ToolResult(text, detail={"retrieval_status": outcome, "task": described})
+
+
+async def _wait(task: BackgroundTask | AgentTask, seconds: float) -> str:
     try:
         async with asyncio.timeout(seconds):
             await task.ended.wait()

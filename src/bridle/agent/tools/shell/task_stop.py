@@ -9,7 +9,8 @@ import msgspec
 
 from bridle.agent.tools.contract.input_schema import JsonSchema
 from bridle.agent.tools.contract.tool import ToolResult, rejected_call
-from bridle.agent.tools.shell.background import BackgroundTasks
+from bridle.agent.tools.shell.background import BackgroundTask, BackgroundTasks
+from bridle.agent.tools.shell.task_output import AGENT_TYPE
 
 
 class TaskStopInput(msgspec.Struct, frozen=True):
@@ -42,16 +43,21 @@ class TaskStop:
         task_id = request.task_id or request.shell_id
         if not task_id:
             return rejected_call("Missing required parameter: task_id")
-        task = self._background.find(task_id)
+        task = self._background.find(task_id) or self._background.find_agent(task_id)
         if task is None:
             return rejected_call(f"No task found with ID: {task_id}")
         if task.status != "running":
             return rejected_call(f"Task {task_id} is not running (status: {task.status})")
-        await self._background.stop(task)
+        if isinstance(task, BackgroundTask):
+            await self._background.stop(task)
+            task_type, text = "local_bash", task.text
+        else:
+            await task.stop()
+            task_type, text = AGENT_TYPE, task.description
         detail = {
-            "message": f"Successfully stopped task: {task.id} ({task.text})",
+            "message": f"Successfully stopped task: {task.id} ({text})",
             "task_id": task.id,
-            "task_type": "local_bash",
-            "command": task.text,
+            "task_type": task_type,
+            "command": text,
         }
         return ToolResult(json.dumps(detail, ensure_ascii=False, separators=(",", ":")), detail=detail)

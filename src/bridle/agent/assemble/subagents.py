@@ -1,0 +1,297 @@
+"""The sub-agents of a run: which exist, and what each one is made of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from bridle.agent.assemble import tools as run_tools
+from bridle.agent.assemble.prompt import context_scope
+from bridle.agent.assemble.run_inputs import RunInputs
+from bridle.agent.compaction.compact_history import Compactor
+from bridle.agent.conversation.conversation import Conversation
+from bridle.agent.conversation.message_log import MessageLog
+from bridle.agent.conversation.model_requests import ModelRequests
+from bridle.agent.conversation.model_setup import ConversationOptions, Limits, ModelSetup, PromptSource, RequestHead
+from bridle.agent.conversation.session_hooks import SessionHooks
+from bridle.agent.permissions.approval import Approver
+from bridle.agent.prompt.environment_info import environment_section, gather_context, opening_reminder
+from bridle.agent.sessions.api_messages import text_block
+from bridle.agent.skills.catalogue import Skills
+from bridle.agent.skills.expand import expand_skill
+from bridle.agent.stdio.event_writer import EventWriter
+from bridle.agent.subagents.agent_files import agents_in, plugin_agents
+from bridle.agent.subagents.agent_log import AgentIdentity, AgentLog
+from bridle.agent.subagents.agent_tool import DEPTH_LIMIT, AgentTool
+from bridle.agent.subagents.builtin import BUILT_IN, NOTES
+from bridle.agent.subagents.catalogue import Agents
+from bridle.agent.subagents.definitions import AgentDefinition, Source, read_definition
+from bridle.agent.subagents.hooks import AgentHooks
+from bridle.agent.subagents.make_subagent import (
+    AgentApprover,
+    AgentFolder,
+    AgentSetup,
+    chosen_mode,
+    chosen_model,
+    chosen_tools,
+)
+from bridle.agent.subagents.run_subagent import AgentParts
+from bridle.agent.subagents.transcript import AgentMeta, AgentSession, agent_transcript
+from bridle.agent.tools.contract.tool import Tool
+from bridle.agent.tools.files.known_files import FileMemory
+from bridle.agent.tools.shell.background import BackgroundTasks
+from bridle.agent.tools.toolbox import Toolbox
+from bridle.errors import UsageError, UserError
+from bridle.ground import clock, trust
+from bridle.ground.git_folder import folders_up_to_top
+
+# Tools that each agent has for itself: they remember what was read, or run commands in its shell.
+_OWN = frozenset({"Bash", "Edit", "Glob", "Grep", "NotebookEdit", "Read", "TaskStop", "Write"})
+
+_SKILL = (
+    "<command-message>{name}</command-message>\n<command-name>{name}</command-name>\n<skill-format>true</skill-format>"
+)
+
+
+def find_agents(inputs: RunInputs) -> tuple[Agents, tuple[str, ...]]:
+    """Return the agents of the session, and warnings about definitions that cannot be used."""
+    options, found = inputs.options, [*BUILT_IN]
+    if not (options.is_bare or options.is_safe):
+        sources = options.setting_sources
+        found += plugin_agents([inputs.cwd / folder for folder in options.plugin_dirs])
+        if sources is None or "user" in sources:
+            found += agents_in(inputs.config_folder / "agents", "user")
+        if sources is None or "project" in sources:
+            for folder in reversed(folders_up_to_top(inputs.cwd)):
+                found += agents_in(folder / ".claude" / "agents", "project")
+    flag, warnings = _of_flag(options.agents)
+    return Agents([*found, *flag]), warnings
+
+
+def with_main_agent(inputs: RunInputs, agents: Agents) -> RunInputs:
+    """Return the inputs of a run whose main thread is the agent of `--agent`. Raises UsageError if there is none."""
+    options = inputs.options
+    if options.agent is None:
+        return inputs
+    definition = agents.find(options.agent)
+    if definition is None:
+        raise UsageError(f"--agent '{options.agent}' not found. Available agents: {', '.join(agents.names)}")
+    changed = msgspec.structs.replace(
+        options,
+        system_prompt=definition.prompt if options.system_prompt is None else options.system_prompt,
+        tools=definition.tools if options.tools is None else options.tools,
+        disallowed_tools=(*options.disallowed_tools, *definition.denied_tools),
+        model=options.model or definition.model,
+        permission_mode=options.permission_mode
+        or chosen_mode(definition, "default", may_bypass=options.may_skip_permissions, is_trusted=_is_trusted(inputs)),
+    )
+    return msgspec.structs.replace(inputs, options=changed)
+
+
+def host_agents(sent: object) -> list[AgentDefinition]:
+    """Return the agents that a host sends in `initialize`. Raises UserError if one is invalid."""
+    return _definitions(sent, "host") if sent else []
+
+
+class AgentFactory:
+    """Makes the sub-agents of a run; `join` adds the parts that exist later."""
+
+    def __init__(
+        self,
+        inputs: RunInputs,
+        setup: ModelSetup,
+        agents: Agents,
+        skills: Skills,
+        log: MessageLog,
+        writer: EventWriter,
+        hooks: SessionHooks | None,
+        approver: Approver | None,
+        background: BackgroundTasks,
+        *,
+        ask_small_model: Callable[[str], Awaitable[str]],
+        note: Callable[[str], None],
+        may_bypass: bool,
+    ) -> None:
+        self._inputs, self._setup, self.agents, self._skills = inputs, setup, agents, skills
+        self._log, self._writer, self._hooks, self._approver = log, writer, hooks, approver
+        self._background, self._ask_small_model, self._note = background, ask_small_model, note
+        self._may_bypass = may_bypass
+        self.shows_texts = False
+        """Whether the host wants the texts of sub-agents too."""
+        self._toolbox: Toolbox
+        self._requests: ModelRequests
+        self._main: Conversation
+
+    def join(self, toolbox: Toolbox, requests: ModelRequests, conversation: Conversation) -> None:
+        """Take the parts of the main agent that sub-agents use; no agent starts before."""
+        self._toolbox, self._requests, self._main = toolbox, requests, conversation
+
+    def tool(self, setup: ModelSetup | None = None, depth: int = 0) -> Tool:
+        """Return the Agent tool of the main agent, or that of a sub-agent with this setup."""
+        make = partial(self._make, setup or self._setup)
+        return AgentTool(
+            self.agents,
+            make,
+            self._background,
+            lambda: self._main.background,
+            policy=lambda: self._setup.policy,
+            depth=depth,
+        )
+
+    def listing(self) -> str | None:
+        """Return the message that lists the agents, if the main agent can start any."""
+        return self.agents.listing(self._setup.policy) if "Agent" in self._toolbox.names else None
+
+    def _make(
+        self, caller: ModelSetup, definition: AgentDefinition, identity: AgentIdentity, model: str | None
+    ) -> AgentParts:
+        inputs, main = self._inputs, self._requests
+        log = self._agent_log(identity)
+        folders = tuple(Path(folder) for folder in self._setup.policy.folders)
+        shell = AgentFolder(inputs.cwd, inputs.environment, log.session.id, folders).shell()
+        background = self._background.with_shell(shell)
+        setup = AgentSetup(
+            model=chosen_model(definition, model, caller.model, inputs.environment),
+            policy=caller.policy,
+            shell_folder=lambda: str(shell.cwd),
+            thinking_tokens=0,
+            caller=caller,
+            mode=chosen_mode(
+                definition, caller.policy.mode, may_bypass=self._may_bypass, is_trusted=_is_trusted(inputs)
+            ),
+        )
+        hooks = self._agent_hooks(log)
+        names = chosen_tools(
+            definition,
+            self._toolbox.names,
+            in_background=identity.in_background,
+            may_start=identity.depth < DEPTH_LIMIT,
+        )
+        own = run_tools.make_tools(
+            inputs, self._setup, log.session.id, shell, background, self._ask_small_model, FileMemory()
+        )
+        tools = self._toolbox.known | {tool.name: tool for tool in own if tool.name in _OWN}
+        tools["Agent"] = self.tool(setup, identity.depth)
+        approver = AgentApprover(self._approver, identity.id) if self._approver is not None else None
+        toolbox = Toolbox(list(tools.values()), names, note=self._note, approver=approver, hooks=hooks)
+        options = self._options(definition)
+
+        async def close() -> None:
+            await background.stop_commands()
+            await shell.close()
+            await log.save()
+            log.session.close()
+
+        return AgentParts(
+            log=log,
+            setup=setup,
+            requests=ModelRequests(
+                log=log,
+                setup=setup,
+                options=options,
+                prompt=PromptSource(lambda: self._head(definition, setup), self._listings(names)),
+                toolbox=toolbox,
+                compactor=Compactor(inputs.environment),
+                connect=main.client,
+                totals=main.totals,
+            ),
+            toolbox=toolbox,
+            options=options,
+            hooks=hooks,
+            read_texts=lambda: self._skill_texts(definition),
+            interrupt_caller=self._main.interrupt,
+            close=close,
+        )
+
+    def _agent_log(self, identity: AgentIdentity) -> AgentLog:
+        main = self._log.session
+        session = AgentSession(
+            msgspec.structs.replace(main.origin, cwd=str(self._inputs.cwd)),
+            agent_transcript(main, identity.id),
+            agent_id=identity.id,
+            meta=AgentMeta(identity.type, identity.description, identity.call_id, identity.depth),
+            prompt_id=main.prompt_id,
+        )
+        cwd = str(self._inputs.cwd)
+        return AgentLog(session, self._writer, identity, shows_texts=lambda: self.shows_texts, cwd=cwd)
+
+    def _agent_hooks(self, log: AgentLog) -> AgentHooks | None:
+        if self._hooks is None:
+            return None
+        return AgentHooks(
+            self._hooks,
+            self._inputs.environment,
+            agent_id=log.identity.id,
+            agent_type=log.identity.type,
+            transcript_path=lambda: str(log.session.path or ""),
+        )
+
+    def _options(self, definition: AgentDefinition) -> ConversationOptions:
+        options = self._main.options
+        return ConversationOptions(
+            is_stream=options.is_stream,
+            limits=Limits(definition.max_turns, options.limits.max_budget_usd),
+            effort=options.effort,
+            fallbacks=options.fallbacks,
+        )
+
+    def _listings(self, names: list[str]) -> tuple[Callable[[], str | None], ...]:
+        agents = (lambda: self.agents.listing(self._setup.policy),) if "Agent" in names else ()
+        return (*agents, *((self._skills.listing,) if "Skill" in names else ()))
+
+    async def _head(self, definition: AgentDefinition, setup: ModelSetup) -> RequestHead:
+        context = await gather_context(context_scope(self._inputs, self._setup))
+        environment = environment_section(context.machine, model=setup.model.id)
+        system = f"{definition.prompt}\n\n{NOTES}\n\n# Environment\n{environment}"
+        reminder = []
+        if definition.reads_instructions:
+            date = clock.now().astimezone().date().isoformat()
+            reminder = [text_block(opening_reminder(context, date=date))]
+        return RequestHead(system=[text_block(system)], reminder=reminder)
+
+    async def _skill_texts(self, definition: AgentDefinition) -> tuple[str, ...]:
+        """Return the texts of the skills that a definition names; a skill that cannot be used is noted."""
+        texts: list[str] = []
+        for name in definition.skills:
+            skill = self._skills.find(name)
+            if skill is None:
+                self._note(f"agent {definition.name}: there is no skill {name}")
+                continue
+            try:
+                text = await expand_skill(skill, "", skills=self._skills, session_id=self._log.session.id, inline=None)
+            except UserError as error:
+                self._note(f"agent {definition.name}: skill {name} cannot be used: {error.message}")
+                continue
+            texts += [_SKILL.format(name=name), text]
+        return tuple(texts)
+
+
+def _of_flag(text: str | None) -> tuple[list[AgentDefinition], tuple[str, ...]]:
+    if text is None:
+        return [], ()
+    try:
+        return _definitions(json.loads(text), "flag"), ()
+    except ValueError as error:
+        return [], (f"Ignoring --agents: it is not JSON: {error}",)
+    except UserError as error:
+        return [], (f"Ignoring --agents: {error.message}",)
+
+
+def _definitions(sent: object, source: Source) -> list[AgentDefinition]:
+    if not isinstance(sent, dict):
+        raise UserError("agents must be an object of definitions by name")
+    found: list[AgentDefinition] = []
+    for name, value in sent.items():
+        try:
+            found.append(read_definition(name, value, source))
+        except ValueError as error:
+            raise UserError(f"agent {name}: {error}") from error
+    return found
+
+
+def _is_trusted(inputs: RunInputs) -> bool:
+    return trust.are_settings_trusted(inputs.cwd, inputs.environment, inputs.config_folder)

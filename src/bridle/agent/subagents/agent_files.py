@@ -1,0 +1,64 @@
+"""Finds the definitions of sub-agents in files: those of the user, of the project and of plugins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from bridle.agent.skills.frontmatter import parse_document
+from bridle.agent.subagents.definitions import AgentDefinition, Source, document_definition
+from bridle.errors import DiskError
+from bridle.ground import disk
+
+# More documents, or deeper folders, mean that a directory was linked by mistake.
+FILE_LIMIT = 1000
+DEPTH_LIMIT = 8
+# A larger system prompt would fill the context window.
+TEXT_LIMIT_BYTES = 512 * 1024
+
+
+def agents_in(folder: Path, source: Source, *, prefix: str = "") -> tuple[AgentDefinition, ...]:
+    """Return the agents that the documents of a folder define, sorted by path; files without one are skipped."""
+    found = (_read(path, source, prefix) for path in _documents(folder))
+    return tuple(definition for definition in found if definition is not None)
+
+
+def plugin_agents(folders: Sequence[Path]) -> tuple[AgentDefinition, ...]:
+    """Return the agents of plugins, each named after its plugin and itself."""
+    return tuple(
+        agent
+        for folder in folders
+        for agent in agents_in(folder / "agents", "plugin", prefix=f"{_plugin_name(folder)}:")
+    )
+
+
+def _documents(folder: Path) -> Iterator[Path]:
+    seen = 0
+    base = len(folder.parts)
+    for top, folders, names in os.walk(folder):
+        folders[:] = sorted(folders) if len(Path(top).parts) - base < DEPTH_LIMIT else []
+        for name in sorted(names):
+            if name.endswith(".md"):
+                seen += 1
+                if seen > FILE_LIMIT:
+                    return
+                yield Path(top) / name
+
+
+def _read(path: Path, source: Source, prefix: str) -> AgentDefinition | None:
+    try:
+        text = disk.read_bounded(path, TEXT_LIMIT_BYTES).decode("utf-8", "replace")
+    except DiskError:
+        return None
+    return document_definition(parse_document(text), source, prefix=prefix)
+
+
+def _plugin_name(folder: Path) -> str:
+    from bridle.agent.settings.settings_file import read_object
+
+    try:
+        name = (read_object(folder / ".claude-plugin" / "plugin.json") or {}).get("name")
+    except ValueError:
+        name = None
+    return name if isinstance(name, str) and name else folder.name

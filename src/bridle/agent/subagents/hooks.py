@@ -1,0 +1,45 @@
+"""The hooks of a sub-agent: those of the session, told which agent they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bridle.agent.conversation.session_hooks import SessionHooks, StopDecision
+
+
+class AgentHooks(SessionHooks):
+    """Runs the hooks of a session for one sub-agent: SubagentStart, SubagentStop, and those of its calls."""
+
+    def __init__(
+        self,
+        session: SessionHooks,
+        environment: Mapping[str, str],
+        *,
+        agent_id: str,
+        agent_type: str,
+        transcript_path: Callable[[], str],
+    ) -> None:
+        self._agent = {"agent_id": agent_id, "agent_type": agent_type}
+        self._transcript_path = transcript_path
+        super().__init__(session.hooks, environment, lambda: {**session.prompt_fields(), **self._agent})
+
+    async def begin(self) -> tuple[str, ...]:
+        """Run SubagentStart; return its texts for the agent."""
+        outcome = await self.hooks.run("SubagentStart", self._agent, subject=self._agent["agent_type"])
+        return outcome.contexts
+
+    async def stop(self, last_text: str, *, is_active: bool) -> StopDecision:
+        """Run SubagentStop; a hook that blocks sends the agent back to work."""
+        fields: dict[str, Any] = {
+            **self.prompt_fields(),
+            "stop_hook_active": is_active,
+            "agent_transcript_path": self._transcript_path(),
+            "last_assistant_message": last_text,
+            "background_tasks": [],
+            "session_crons": [],
+        }
+        outcome = await self.hooks.run("SubagentStop", fields, subject=self._agent["agent_type"])
+        if outcome.stops is not None:
+            return StopDecision(ends=True)
+        return StopDecision(None if outcome.block is None else f"Stop hook feedback:\n{outcome.block}")
