@@ -119,6 +119,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
         hooks,
         approver,
         background,
+        memory,
         ask_small_model=ask_small_model,
         note=debug_log.note,
         may_bypass=may_bypass,

@@ -111,6 +111,7 @@ class AgentFactory:
         hooks: SessionHooks | None,
         approver: Approver | None,
         background: BackgroundTasks,
+        memory: FileMemory,
         *,
         ask_small_model: Callable[[str], Awaitable[str]],
         note: Callable[[str], None],
@@ -119,7 +120,7 @@ class AgentFactory:
         self._inputs, self._setup, self.agents, self._skills = inputs, setup, agents, skills
         self._log, self._writer, self._hooks, self._approver = log, writer, hooks, approver
         self._background, self._ask_small_model, self._note = background, ask_small_model, note
-        self._may_bypass = may_bypass
+        self._memory, self._may_bypass = memory, may_bypass
         self.shows_texts = False
         """Whether the host wants the texts of sub-agents too."""
         self._toolbox: Toolbox
@@ -171,6 +172,8 @@ class AgentFactory:
             in_background=identity.in_background,
             may_start=identity.depth < DEPTH_LIMIT,
         )
+        memory = FileMemory()
+        memory.before_change = self._memory.before_change
         own = run_tools.make_tools(
             inputs, self._setup, log.session.id, shell, background, self._ask_small_model, FileMemory()
         )

@@ -248,6 +248,8 @@ class Conversation:
         except asyncio.CancelledError:
             if not self._is_interrupted:
                 raise
+            if self._stopping is not None:
+                await self._stopping
             return await turn.interrupted()
         except BaseException:
             await turn.abandon()

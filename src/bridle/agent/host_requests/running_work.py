@@ -18,9 +18,12 @@ def running_work_handlers(inbox: Inbox, background: BackgroundTasks) -> dict[str
         return {"cancelled": bool(uuid) and inbox.remove(uuid)}
 
     async def stop_task(request: JsonObject) -> Payload:
-        task = background.find(convert(request, StopTask).task_id)
+        task_id = convert(request, StopTask).task_id
+        task, agent = background.find(task_id), background.find_agent(task_id)
         if task is not None and task.status == "running":
             await background.stop(task)
+        elif agent is not None:
+            await agent.stop()
         return {}
 
     return {"cancel_async_message": cancel_message, "stop_task": stop_task}
