@@ -70,7 +70,7 @@ def nested_instructions(inputs: RunInputs, setup: ModelSetup, memory: FileMemory
         if nested is None:
             from bridle.agent.prompt.nested_instructions import NestedInstructions  # late: after the first file
 
-            nested = NestedInstructions(instruction_scope(_scope(inputs, setup), repository_top(inputs.cwd)))
+            nested = NestedInstructions(instruction_scope(context_scope(inputs, setup), repository_top(inputs.cwd)))
         return nested.text_for(paths)
 
     return take

@@ -200,6 +200,7 @@ class AgentFactory:
                 toolbox=toolbox,
                 compactor=Compactor(inputs.environment),
                 connect=main.client,
+                on_compacted=memory.forget_views,
                 totals=main.totals,
             ),
             toolbox=toolbox,

@@ -53,7 +53,7 @@ class ModelRequests:
         on_compacted: Callable[[], None] = lambda: None,
         totals: Totals | None = None,
     ) -> None:
-        """`on_compacted` runs after a summary has replaced messages. A sub-agent counts in the `totals` of its session."""
+        """`on_compacted` runs after a summary has replaced messages; a sub-agent counts in its session's `totals`."""
         self._log, self._setup, self._options, self._prompt, self._toolbox = log, setup, options, prompt, toolbox
         self._connect, self._hooks, self._on_compacted = connect, hooks, on_compacted
         self._compaction = LogCompaction(log, compactor, self._count_cost)
