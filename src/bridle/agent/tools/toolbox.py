@@ -107,7 +107,7 @@ class Toolbox:
     @property
     def known(self) -> dict[str, Tool]:
         """All tools by name, also those that are not offered."""
-        return dict(self._known)
+        return {**self._known, **self._offered}
 
     def definitions(self) -> list[ContentBlock]:
         """Return the `tools` of a request."""
