@@ -89,3 +89,17 @@ def test_the_turns_of_three_parallel_calls_are_counted_as_claude_code_does(tmp_p
         finished, stopped = place.ask("go", "--max-turns", "3"), place.ask("go", "--max-turns", "1")
     assert (finished.result["subtype"], finished.result["num_turns"]) == ("success", 4)
     assert (stopped.result["subtype"], stopped.result["num_turns"]) == ("error_max_turns", 2)
+
+
+@pytest.mark.parametrize(("text", "printed"), [("fine", "fine\n"), ("fine\n", "fine\n"), ("fine\n\n", "fine\n\n")])
+def test_text_output_ends_with_the_line_end_of_the_answer_or_one(tmp_path: Path, text: str, printed: str) -> None:
+    with agent_on_stage(tmp_path, says(text)) as place:
+        assert place.run("-p", "go").stdout == printed
+
+
+@pytest.mark.parametrize("command", ["${", "'", '"', "echo (", "if true; then", "cat <<EOF", "case x in"])
+def test_a_shell_error_shows_nothing_of_our_own_script(tmp_path: Path, command: str) -> None:
+    with agent_on_stage(tmp_path, calls("Bash", command=command), says("fine")) as place:
+        [result] = place.ask("go").tool_results()
+    assert "pwd" not in result
+    assert "$?" not in result

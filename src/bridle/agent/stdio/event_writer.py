@@ -46,7 +46,8 @@ def _encode(event: Event) -> bytes:
 def _text(result: Result) -> bytes:
     """Return the answer with a line end, or the error without one, as Claude Code does; its reason is our own line."""
     if isinstance(result, SuccessResult):
-        return f"{result.result}\n".encode("utf-8", "surrogatepass")
+        end = "" if result.result.endswith("\n") else "\n"
+        return (result.result + end).encode("utf-8", "surrogatepass")
     error = result.errors[0] if result.errors else ""
     match result.subtype:
         case "error_max_turns":

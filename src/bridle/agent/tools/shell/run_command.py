@@ -167,6 +167,7 @@ def _quote(text: str) -> str:
 
 def _script(body: str, note: int, keep: Sequence[int]) -> str:
     """Return the script that runs the command and, if it succeeds, reports its directory."""
+    # One line, which bash reads before it runs anything: a quote left open in the command cannot spoil our part.
     # Our descriptors are closed while the command runs: none of its descendants can hold them.
     shut = " ".join(f"{fd}>&-" for fd in keep)
-    return f"eval {body} {shut}\ncase $? in 0) builtin pwd -P >&{note} 2>/dev/null; exit 0;; *) exit;; esac"
+    return f"eval {body} {shut}; case $? in 0) builtin pwd -P >&{note} 2>/dev/null; exit 0;; *) exit;; esac"
