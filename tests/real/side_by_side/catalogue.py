@@ -9,6 +9,7 @@ from tests.real.side_by_side.scenarios import (
     endings,
     histories,
     limits,
+    mcp,
     models,
     permissions,
     sessions,
@@ -35,6 +36,7 @@ GROUPS = (
     endings,
     histories,
     subagents,
+    mcp,
 )
 
 

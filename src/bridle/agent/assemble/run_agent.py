@@ -127,8 +127,8 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
     tools.append(factory.tool())
     toolbox = run_tools.make_toolbox(inputs, setup, tools, structured, debug_log.note, approver, hooks)
     servers = RunServers(inputs, session.id, host, debug_log.note)
-    toolbox.add_source(lambda: run_tools.not_denied(servers.tools(), setup.policy))
-    log.tool_source = servers.tools
+    log.tool_source = lambda: run_tools.not_denied(servers.tools(), setup.policy)
+    toolbox.add_source(log.tool_source)
     description = SessionDescription(inputs, setup, toolbox, skills, agents, servers, credentials)
     conversation_options = _conversation_options(inputs)
     requests = ModelRequests(
