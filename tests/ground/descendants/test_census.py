@@ -15,12 +15,14 @@ from bridle.ground.descendants.terminate import end_all, find
 
 # A hang is a failure; a start on a busy machine takes a few seconds.
 LIMIT_SECONDS = 60
-TOKEN = "census-test"  # marks processes of this test
-# Starts a process that leaves the tree, prints its pid, and waits.
+# Marks processes of this test process: others run these tests at the same time, and find and end all with their token.
+TOKEN = f"census-test-{os.getpid()}"
+# Starts a process that leaves the tree, and waits. That one prints its pid itself: while it is still in its exec, its
+# environment cannot be read.
 LEAVES_ONE = """
 import subprocess, sys
-left = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True)
-print(left.pid, flush=True)
+code = "import os; print(os.getpid(), flush=True); input()"
+left = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, start_new_session=True)
 input()
 """
 
