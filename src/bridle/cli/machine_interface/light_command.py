@@ -72,6 +72,7 @@ RUNS_DIR = Option("--runs-dir", "Folder of the runs (default: $BABYSITTER_RUNS_D
 NO_HOOKS = Option("--no-hooks", "Run no native hooks, trusted or not.")
 HOOKS_PLUGIN = Option("--plugin-root", "The folder of the plugin, whose hooks run too.", value="DIR", is_folder=True)
 DRY_RUN = Option("--dry-run", "Print what would be done and do nothing.")
+HELP_LETTER = "-h"
 _HELP = Option("--help", "Show this message and exit.")
 
 
@@ -126,7 +127,7 @@ class LightCommand:
                 if option.value is not None and not has_value:
                     value = _next(rest, name)
                 options[name] = value
-            elif argument == "-h":
+            elif argument == HELP_LETTER:
                 options[_HELP.name] = ""
             elif argument.startswith("-") and argument != "-":
                 raise UsageError(f"unknown option {argument!r}")
@@ -170,6 +171,8 @@ def _next(rest: Iterator[str], name: str) -> str:
 
 
 def _usage(option: Option) -> str:
+    if option is _HELP:
+        return f"{HELP_LETTER}, {option.name}"
     return f"{option.name} {option.value}" if option.value is not None else option.name
 
 

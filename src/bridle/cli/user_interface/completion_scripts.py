@@ -44,8 +44,12 @@ def _described(entry: command_table.Command) -> CompletedCommand:
     command = importlib.import_module(entry.module or "").command
     if not isinstance(command, click.Command):
         light = getattr(command, "options", {}).values()
-        options = [CompletedOption((option.name,), option.help, option.value is not None) for option in light]
-        return CompletedCommand(entry.name, entry.summary, tuple(options))
+        options = [
+            CompletedOption((option.name,), option.help, option.value is not None)
+            for option in light
+            if option.name not in _HELP.names
+        ]
+        return CompletedCommand(entry.name, entry.summary, (*options, _HELP))
     inner = list(command.commands.values()) if isinstance(command, click.Group) else []
     options = [option for one in (command, *inner) for option in _options(one)]
     unique = {option.names: option for option in options}
