@@ -50,6 +50,8 @@ class RunPlace(Struct, frozen=True):
     limits: Limits
     recorded_repository: str | None = None
     """Where the user's working copy was when the run was created, if it is elsewhere now."""
+    is_draft: bool = False
+    """Whether the pull request of the run is to be a draft."""
 
     @property
     def workspaces(self) -> tuple[Path, ...]:
@@ -75,6 +77,8 @@ class RunInputs(Struct, frozen=True):
     """The run's own worktree, and one for each parallel worker; empty where it works in the user's copy."""
     wording: int = WORDING
     """Which wording the run was created with."""
+    is_draft: bool = False
+    """Whether the pull request of the run is to be a draft."""
     recorded_repository: str | None = None
     """Where the user's working copy was when the run was created, if it is elsewhere now; not recorded."""
 
@@ -131,6 +135,7 @@ class RunInputs(Struct, frozen=True):
             "plan": self.plan.as_json(),
             "settings": _recorded(self.settings),
             "wording": self.wording,
+            **({"draft": True} if self.is_draft else {}),
         }
 
     @classmethod
@@ -150,6 +155,7 @@ class RunInputs(Struct, frozen=True):
             settings=Settings.from_json(document["settings"]),
             worktrees=fields.texts("worktrees") or (),
             wording=wording_of(document),
+            is_draft=document.get("draft") is True,
         )
 
 
@@ -214,6 +220,7 @@ def read_place(store: Store) -> RunPlace:
         worktrees=tuple(move_path(folder, repository, new) for folder in worktrees),
         limits=Limits.from_settings(document["settings"]),
         recorded_repository=None if place is None else repository,
+        is_draft=document.get("draft") is True,
     )
 
 

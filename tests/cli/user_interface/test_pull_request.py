@@ -9,10 +9,11 @@ from tests.cli.fixtures.fake_gh import FakeGitHub
 from tests.loop.fixtures.fake_agent import Project, make_project
 from tests.loop.fixtures.loop_commands import DOES_NOTHING, MAKES_FILE, ONE_TASK, TWO_TASKS
 
-COMMANDS = "git push -u origin {branch} && gh pr create --head {branch} --base main --fill"
+TITLED = ONE_TASK.replace("# One\n", "# A new shop\n", 1)
+COMMANDS = "git push -u origin {branch} && gh pr create --head {branch} --base main --title 'A new shop' --fill"
 
 
-def project(folder: Path, plan: str = ONE_TASK, agent: str = MAKES_FILE, *, remote: bool = True) -> Project:
+def project(folder: Path, plan: str = TITLED, agent: str = MAKES_FILE, *, remote: bool = True) -> Project:
     here = make_project(folder / "here", plan, agent)
     if remote:
         subprocess.run(["git", "init", "-q", "--bare", str(folder / "remote.git")], check=True)
@@ -38,7 +39,7 @@ def test_the_branch_is_pushed_and_a_pull_request_opened_with_the_receipt(tmp_pat
     assert pushed(tmp_path) == [branch]
     [call] = github.calls
     head = ["pr", "create", "--head", branch, "--base", here.git("rev-parse", "--abbrev-ref", "main").strip()]
-    assert call["arguments"] == [*head, "--title", "PLAN.md", "--body-file", "-"]
+    assert call["arguments"] == [*head, "--title", "A new shop", "--body-file", "-"]
     assert "test -f one" in call["stdin"]
     assert "pull request https://github.com/o/r/pull/7" in done.stderr
     assert COMMANDS.format(branch=branch) in done.stdout
@@ -59,7 +60,8 @@ def test_without_the_program_the_commands_are_printed_and_nothing_is_pushed(tmp_
     assert done.returncode == 0
     branch = here.git("branch", "--list", "bridle/*", "--format=%(refname:short)").strip()
     assert "gh is not installed" in done.stderr
-    assert f"open it with: {COMMANDS.format(branch=branch)}" in done.stderr
+    assert f"open it with: {COMMANDS.format(branch=branch)} --draft\n" in done.stderr
+    assert f"{COMMANDS.format(branch=branch)} --draft\n" in here.bridle("receipt").stdout
     assert pushed(tmp_path) == []
 
 

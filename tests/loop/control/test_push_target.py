@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.loop.control.push_target import find_remote, pull_request_commands
+from bridle.loop.control.push_target import find_remote, pull_request_commands, pull_request_title
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,14 @@ def test_no_repository_has_no_remote(tmp_path: Path) -> None:
 
 
 def test_the_commands_to_copy() -> None:
-    assert pull_request_commands("bridle/x", "my main", "origin") == (
-        "git push -u origin bridle/x && gh pr create --head bridle/x --base 'my main' --fill"
+    assert pull_request_commands("bridle/x", "my main", "origin", title="It's new") == (
+        "git push -u origin bridle/x && gh pr create --head bridle/x --base 'my main' --title 'It'\"'\"'s new' --fill"
     )
-    assert pull_request_commands("bridle/x", None, "origin").endswith("--head bridle/x --fill")
-    assert pull_request_commands("bridle/x", "main", None) == ""
+    draft = pull_request_commands("bridle/x", None, "origin", title="New", is_draft=True)
+    assert draft.endswith("--head bridle/x --title New --fill --draft")
+    assert pull_request_commands("bridle/x", "main", None, title="New") == ""
+
+
+def test_the_title_of_a_plan_is_one_line() -> None:
+    assert pull_request_title({"title": "A\nnew\x1b[31m  shop"}) == "A new [31m shop"
+    assert pull_request_title({}) == "Work of a run"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 from tests.loop.fixtures.fake_agent import make_project
@@ -83,6 +85,29 @@ def test_unfinished_work_of_another_run_is_not_taken_for_a_satisfied_task(tmp_pa
     assert here.bridle("undo", run, "--yes").returncode == 0
     (here.folder / "one").unlink(missing_ok=True)
     run_plan(here, 3, "--max-iterations", "1")
+
+
+def test_files_of_an_unfinished_run_are_named_on_another_branch(tmp_path: Path) -> None:
+    """The user stopped a run, checked out main by hand, and starts another: its untracked files came along."""
+    here = make_project(tmp_path, ONE_TASK, "open('half', 'w').close()")
+    (here.folder / "notes").touch()  # the user's, from before
+    run = run_plan(here, 3, "--max-iterations", "1")["run"]
+    here.git("checkout", "-q", "main")
+    (here.folder / "later").touch()  # the user's, from after
+    os.utime(here.folder / "later", (time.time() + 60, time.time() + 60))
+    said = here.bridle("run", "PLAN.md", "--max-iterations", "1").stderr
+    named = f"run {run} is not finished, and these new files may be its work, on which checks of this run could pass"
+    assert f"{named}: half. To continue it: bridle resume {run}." in said
+    assert said.index(named) < said.index("iteration 1")
+
+
+def test_files_of_a_run_that_was_undone_are_not_named(tmp_path: Path) -> None:
+    here = make_project(tmp_path, ONE_TASK, "open('half', 'w').close()")
+    run_plan(here, 3, "--max-iterations", "1")
+    assert here.bridle("undo", "--yes").returncode == 0
+    (here.folder / "half").touch()
+    os.utime(here.folder / "half", (0, 0))
+    assert "is not finished" not in here.bridle("run", "PLAN.md", "--max-iterations", "1").stderr
 
 
 def test_new_files_beside_a_run_that_has_failed_are_the_users(tmp_path: Path) -> None:

@@ -170,6 +170,21 @@ def test_a_merged_run_is_explained_and_nothing_is_changed(tmp_path: Path) -> Non
     assert here.git("for-each-ref", "refs/bridle/undone") == ""
 
 
+def test_a_branch_that_was_pushed_is_named_with_the_command_that_removes_it(tmp_path: Path) -> None:
+    here = project(tmp_path / "here", TWO_TASKS, MAKES_FILE)
+    here.execute(["git", "init", "-q", "--bare", str(tmp_path / "remote.git")])
+    here.git("remote", "add", "origin", str(tmp_path / "remote.git"))
+    here.git("push", "-q", "origin", "main")
+    branch = run_plan(here, 0)["branch"]
+    assert not [step for step in undo(here, "--dry-run")["steps"] if "pushed" in step]
+    here.git("push", "-q", "origin", branch)
+    here.git("remote", "set-url", "origin", str(tmp_path / "nowhere"))  # no remote is asked
+    said = undo(here, "--yes")
+    command = f"git push origin --delete {branch}"
+    (step,) = (step for step in said["steps"] if "pushed" in step)
+    assert step == f"leave origin/{branch}, which was pushed and has commits of the run; to remove it there: {command}"
+
+
 def test_other_places_of_the_user_stay(tmp_path: Path) -> None:
     here = project(tmp_path, TWO_TASKS, MAKES_FILE)
     receipt = run_plan(here, 0)

@@ -15,16 +15,15 @@ from bridle.ground.threads import in_thread
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control.branch_facts import with_branch_facts
 from bridle.loop.control.current_state import read_receipt
-from bridle.loop.control.push_target import find_remote
+from bridle.loop.control.push_target import find_remote, pull_request_title
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED
-from bridle.loop.run_inputs import read_place
+from bridle.loop.run_inputs import plan_in_force, read_place
 from bridle.views.receipt_markdown import markdown_receipt
 from bridle.wire.mask import Mask, secret_values
 
 # A push of a large branch over a slow network.
 PUSH_SECONDS = 15 * 60.0
-_TITLE_CHARACTERS = 200
 
 
 async def open_pull_request(run: Path, environment: Mapping[str, str], *, is_draft: bool) -> str | None:
@@ -65,7 +64,8 @@ def missing_for_pull_request(repository: Path, environment: Mapping[str, str]) -
 
 
 async def _open(run: Path, receipt: Receipt, environment: Mapping[str, str], *, is_draft: bool) -> str:
-    place = read_place(FileStore(run))
+    store = FileStore(run)
+    place = read_place(store)
     repository = Path(place.repository)
     remote = await in_thread(lambda: find_remote(repository, environment), name="reading the remotes")
     if remote is None:
@@ -73,7 +73,7 @@ async def _open(run: Path, receipt: Receipt, environment: Mapping[str, str], *, 
     program = GitHub.find(repository, environment)
     await _push(repository, remote, receipt.branch, environment)
     base = ["--base", place.came_from] if place.came_from else []
-    title = " ".join(Path(receipt.plan).name.split())[:_TITLE_CHARACTERS] or "Work of a run"
+    title = pull_request_title(plan_in_force(store))
     arguments = ("pr", "create", "--head", receipt.branch, *base, "--title", title, "--body-file", "-")
     printed = await program.run(*arguments, *(["--draft"] if is_draft else []), stdin=markdown_receipt(receipt))
     return next((word for word in printed.split() if word.startswith("https://")), printed.strip())

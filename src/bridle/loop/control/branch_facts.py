@@ -12,9 +12,9 @@ import msgspec
 from bridle.errors import Error, UsageError
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control.foreign_runs import AGREE, FOREIGN, is_untrusted
-from bridle.loop.control.push_target import pull_request_commands, remote_of
+from bridle.loop.control.push_target import pull_request_commands, pull_request_title, remote_of
 from bridle.loop.process.receipt import Receipt
-from bridle.loop.run_inputs import read_place
+from bridle.loop.run_inputs import RunPlace, plan_in_force, read_place
 from bridle.loop.undo import undo_entries
 from bridle.loop.working_copy import put_aside, uncommitted_note
 from bridle.run.isolation.scope import describe_scope
@@ -59,9 +59,14 @@ def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[str, str
         user_commits=own.users,
         has_user_changes=bool(own.amended or (own.tasks and any(map(_is_in_commits, receipt.found)))),
         undo=receipt.undo if has_left else "",
-        pull_request="" if is_uncommitted else pull_request_commands(receipt.branch, place.came_from, remote),
+        pull_request="" if is_uncommitted or remote is None else _pull_request(receipt, place, remote, store),
         put_aside=aside_ref,
     )
+
+
+def _pull_request(receipt: Receipt, place: RunPlace, remote: str, store: FileStore) -> str:
+    title = pull_request_title(plan_in_force(store))
+    return pull_request_commands(receipt.branch, place.came_from, remote, title=title, is_draft=place.is_draft)
 
 
 def _is_in_commits(line: str) -> bool:

@@ -13,6 +13,7 @@ from bridle.workspace.inert_git import inert_blocking_git
 
 # The usual name of the repository that another one is a clone of.
 USUAL = "origin"
+_TITLE_CHARACTERS = 200
 # A remote's name is a part of a command: git allows nearly everything in it.
 _NAME = re.compile(r"[A-Za-z0-9_][\w./-]*", re.ASCII)
 
@@ -34,12 +35,22 @@ def remote_of(git: BlockingGit) -> str | None:
     return _choose(names)
 
 
-def pull_request_commands(branch: str, base: str | None, remote: str | None) -> str:
+def pull_request_commands(
+    branch: str, base: str | None, remote: str | None, *, title: str, is_draft: bool = False
+) -> str:
     """Return the commands that push a branch and open a pull request; empty without a remote."""
     if remote is None:
         return ""
     onto = f" --base {shlex.quote(base)}" if base else ""
-    return f"git push -u {remote} {branch} && gh pr create --head {branch}{onto} --fill"
+    draft = " --draft" if is_draft else ""
+    words = f"--head {branch}{onto} --title {shlex.quote(title)} --fill{draft}"
+    return f"git push -u {remote} {branch} && gh pr create {words}"
+
+
+def pull_request_title(plan: Mapping[str, object]) -> str:
+    """Return the title of a recorded plan as the title of a pull request: one line."""
+    text = "".join(letter if letter.isprintable() else " " for letter in str(plan.get("title") or ""))
+    return " ".join(text.split())[:_TITLE_CHARACTERS] or "Work of a run"
 
 
 def _choose(names: Sequence[str]) -> str | None:

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.engine.drive.driver_lock import find_driver
+from bridle.engine.drive.wait_for_driver import driver_ended_at
 from bridle.errors import Error, UsageError
 from bridle.ground import clock, ids
 from bridle.journal.format import layout
@@ -19,9 +20,10 @@ from bridle.journal.stores.file_store import FileStore
 from bridle.loop import effects
 from bridle.loop.control.pauses import pending_pause
 from bridle.loop.plan.model import Plan
-from bridle.loop.run_inputs import PROCESS_ID, RunInputs, RunPlace, read_place
+from bridle.loop.run_inputs import PROCESS_ID, RunInputs, RunPlace, is_loop_run, read_place
 from bridle.loop.settings.bridle_toml import FILE_NAME
 from bridle.loop.settings.model import Settings
+from bridle.loop.undo import undo_entries
 from bridle.loop.working_copy.recorded_untracked import untracked_in
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_worktrees import worktree_folder
@@ -46,6 +48,8 @@ class RunRequest(Struct, frozen=True):
     """The commit that it starts from."""
     came_from: str | None
     """The branch that is checked out."""
+    is_draft: bool = False
+    """Whether the pull request of the run is to be a draft."""
 
 
 async def check_start(
@@ -125,20 +129,71 @@ def _dirty_refusal(top: Path, changed: list[str], here: tuple[str, RunPlace] | N
 async def _refuse_unfinished(git: Git, run: str, plan: Plan) -> None:
     """Raise UsageError where new files here may be unfinished work of a run: the checks would pass on them."""
     folder = git.folder / layout.RUNS_FOLDER / run
-    store = FileStore(folder)
-    paused = pending_pause(store)
-    has_ended = store.position().end is not None or (paused is not None and paused.why == effects.WHY_ENDED)
-    if has_ended or find_driver(folder) is not None:  # a running one is refused by its lock
+    if not _is_unfinished(folder):
         return
-    known = untracked_in(folder)
-    untracked = await git.names("ls-files", "--others", "--exclude-standard", "-z")
-    new = [name for name in untracked if name not in known and not _steers(git.folder, name, plan)]
+    new = await _new_files(git, folder, plan)
     if new:
         names = ", ".join(new[:5])
         raise UsageError(
             f"run {run} is not finished, and its branch is checked out with new files, which may be its work: {names}",
             remedy=f"Continue it: bridle resume {run}. Or remove its work, which a ref keeps: bridle undo {run}",
         )
+
+
+async def find_leftovers(request: RunRequest, environment: Mapping[str, str]) -> str | None:
+    """Return which new files may be work of the last run, if that is not finished and its branch was left by hand.
+
+    Files that were changed after its driver had ended are the user's.
+    """
+    runs = sorted((request.repository / layout.RUNS_FOLDER).glob("[!.]*"), key=lambda run: run.name)
+    if not runs or request.settings.uses_worktrees or not _left_files_here(runs[-1]):
+        return None
+    git = await inert_git(request.repository, environment)
+    ended_at = await driver_ended_at(runs[-1])
+    new = [
+        name
+        for name in await _new_files(git, runs[-1], request.plan)
+        if ended_at is None or _changed_at(request.repository / name) <= ended_at
+    ]
+    if not new:
+        return None
+    run = runs[-1].name
+    names = ", ".join(new[:5]) + (f" and {len(new) - 5} more" if len(new) > 5 else "")
+    return (
+        f"run {run} is not finished, and these new files may be its work, on which checks of this run could pass: "
+        f"{names}. To continue it: bridle resume {run}. To remove its work, which a ref keeps: bridle undo {run}"
+    )
+
+
+def _left_files_here(folder: Path) -> bool:
+    """Whether a run is not finished, was not undone, and worked in the user's working copy."""
+    with suppress(Error):
+        store = FileStore(folder)
+        is_ours = is_loop_run(store) and not read_place(store).worktrees
+        return is_ours and not undo_entries.read(store.state().notes).is_done and _is_unfinished(folder)
+    return False
+
+
+def _is_unfinished(folder: Path) -> bool:
+    """Whether a run has not ended and is not running: a running one is refused by its lock."""
+    store = FileStore(folder)
+    paused = pending_pause(store)
+    has_ended = store.position().end is not None or (paused is not None and paused.why == effects.WHY_ENDED)
+    return not has_ended and find_driver(folder) is None
+
+
+async def _new_files(git: Git, folder: Path, plan: Plan) -> list[str]:
+    """Return the untracked files that were not there when a run began."""
+    known = untracked_in(folder)
+    untracked = await git.names("ls-files", "--others", "--exclude-standard", "-z")
+    return [name for name in untracked if name not in known and not _steers(git.folder, name, plan)]
+
+
+def _changed_at(path: Path) -> float:
+    try:
+        return path.lstat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def create(request: RunRequest, runs: Path) -> Path:
@@ -153,6 +208,7 @@ def create(request: RunRequest, runs: Path) -> Path:
         plan=request.plan,
         settings=request.settings,
         worktrees=_worktrees(request, run_id),
+        is_draft=request.is_draft,
     )
     new = NewRun(
         run_id=run_id,

@@ -46,6 +46,8 @@ class UndoPlan(Struct, frozen=True):
     worktrees: tuple[Worktree, ...] = ()
     has_put_aside: bool = False
     """Whether uncommitted changes of the user are put aside."""
+    pushed: tuple[str, ...] = ()
+    """The branches of remotes that have commits of the run, as this repository last saw them: they stay."""
 
     @property
     def is_empty(self) -> bool:
@@ -68,6 +70,8 @@ class UndoPlan(Struct, frozen=True):
             lines.append(f"leave the branch {self.branch}, which is checked out in {self.other_worktree}")
         for own in self.users_commits[:SHOWN]:
             lines.append(f"keep your commit {own.commit[:12]} ({own.subject}) under that ref")
+        for name in self.pushed[:SHOWN]:
+            lines.append(f"leave {name}, which was pushed and has commits of the run{_removal(name, self.branch)}")
         return lines
 
 
@@ -93,7 +97,23 @@ async def make_plan(context: RunContext, inputs: RunInputs) -> UndoPlan:
         ),
         worktrees=tuple(worktrees),
         has_put_aside=aside is not None and not aside.is_restored,
+        pushed=await _pushed(git, [commit for commit, _, _ in commits]),
     )
+
+
+async def _pushed(git: Git, commits: list[str]) -> tuple[str, ...]:
+    """Return the remote-tracking branches that contain a commit of the run, from its first on; no remote is asked."""
+    if not commits:
+        return ()
+    words = ("for-each-ref", "--format=%(refname:lstrip=2)", f"--contains={commits[-1]}", "refs/remotes")
+    names = (await git.text(*words)).splitlines()
+    return tuple(name for name in names if not name.endswith("/HEAD"))
+
+
+def _removal(name: str, branch: str) -> str:
+    """Return the command that removes a branch from its remote, for the run's own; empty for another branch."""
+    remote = name.removesuffix(f"/{branch}")
+    return f"; to remove it there: git push {shlex.quote(remote)} --delete {branch}" if remote != name else ""
 
 
 async def _commits(git: Git, base: str, tip: str) -> list[tuple[str, str, str]]:

@@ -75,6 +75,8 @@ def command(
     With --no-commit your branch is checked out again once every task is decided, with the work in your files. The run's
     branch keeps the commits, for `bridle verify`, `audit` and `undo`.
     """
+    import msgspec
+
     from bridle.cli.machine_interface.refuse_inside_agent import refuse_inside_agent
     from bridle.cli.user_interface import loop_runs
     from bridle.cli.user_interface.terminal import say
@@ -105,11 +107,13 @@ def command(
         request = await start_run.check_start(Path.cwd(), task_plan, settings, environment, is_dry=dry_run)
         for warning in await find_warnings(request.repository, request.plan, settings, environment, base=request.base):
             say(warning)
+        if (leftovers := await start_run.find_leftovers(request, environment)) is not None:
+            say(leftovers)
         if pr:
             await _warn_of_pull_request(request.repository, environment)
         if dry_run:
             return _show_first_iteration(request, as_json=as_json)
-        run = await loop_runs.create_run(request, environment)
+        run = await loop_runs.create_run(msgspec.structs.replace(request, is_draft=draft), environment)
         code = await loop_runs.drive_to_receipt(
             run, as_json=as_json, with_hooks=not no_hooks, sandbox=settings.sandbox_mode
         )
