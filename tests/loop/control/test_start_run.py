@@ -88,7 +88,7 @@ def test_unfinished_work_of_another_run_is_not_taken_for_a_satisfied_task(tmp_pa
 
 
 def test_files_of_an_unfinished_run_are_named_on_another_branch(tmp_path: Path) -> None:
-    """The user stopped a run, checked out main by hand, and starts another: its untracked files came along."""
+    """The user stopped a run, checked out main, and starts another: its untracked files came along."""
     here = make_project(tmp_path, ONE_TASK, "open('half', 'w').close()")
     (here.folder / "notes").touch()  # the user's, from before
     run = run_plan(here, 3, "--max-iterations", "1")["run"]

@@ -141,7 +141,7 @@ async def _refuse_unfinished(git: Git, run: str, plan: Plan) -> None:
 
 
 async def find_leftovers(request: RunRequest, environment: Mapping[str, str]) -> str | None:
-    """Return which new files may be work of the last run, if that is not finished and its branch was left by hand.
+    """Return which new files may be work of the last run, if that is not finished and its branch was left manually.
 
     Files that were changed after its driver had ended are the user's.
     """
