@@ -156,7 +156,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
         inbox=inbox,
         background=BackgroundEvents(background, log, inbox.changed),
         init_event=description.init_event,
-        mentioned_files=run_tools.mentioned_files(inputs, setup),
+        mentioned_files=run_tools.mentioned_files(inputs, setup, memory),
         nested_instructions=nested_instructions(inputs, setup, memory),
         hooks=hooks,
         on_prompt=checkpoints.begin if checkpoints is not None else lambda _uuid: None,

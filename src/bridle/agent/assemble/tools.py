@@ -20,7 +20,7 @@ from bridle.agent.sessions.open_session import project_folder
 from bridle.agent.skills.catalogue import Skills
 from bridle.agent.skills.skill_files import Skill
 from bridle.agent.tools.call_hooks import CallHooks
-from bridle.agent.tools.contract.tool import Tool
+from bridle.agent.tools.contract.tool import ContentBlock, Tool
 from bridle.agent.tools.file_tools import FileToolSetup, file_tools
 from bridle.agent.tools.files.known_files import FileMemory
 from bridle.agent.tools.shell.background import BackgroundTasks
@@ -142,19 +142,23 @@ def inline_commands(tools: list[Tool], setup: ModelSetup) -> Inline:
     return run
 
 
-def mentioned_files(inputs: RunInputs, setup: ModelSetup) -> Callable[[str], list[str]]:
-    """Return the function that reads the files which a prompt mentions as @path."""
+def mentioned_files(inputs: RunInputs, setup: ModelSetup, memory: FileMemory) -> Callable[[str], list[ContentBlock]]:
+    """Return the function that reads what a prompt mentions as @path; `memory` records files as read."""
 
-    def read(text: str) -> list[str]:
+    def read(text: str) -> list[ContentBlock]:
         if "@" not in text:
             return []
         from bridle.agent.prompt.mentions import read_mentions
 
         folders = [Path(folder) for folder in setup.policy.folders]
-        files = read_mentions(
-            text, inputs.cwd, folders, may_read=lambda path: refusal(setup, "Read", file_path=str(path)) is None
+        mentions = read_mentions(
+            text,
+            inputs.cwd,
+            folders,
+            memory=memory,
+            may_read=lambda path: refusal(setup, "Read", file_path=str(path)) is None,
         )
-        return [file.text for file in files]
+        return [block for mention in mentions for block in mention.blocks]
 
     return read
 

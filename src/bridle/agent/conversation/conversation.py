@@ -21,7 +21,7 @@ from bridle.agent.conversation.turn import Turn
 from bridle.agent.conversation.turn_result import Ending, TurnCounts
 from bridle.agent.hooks.outcome import HookOutcome
 from bridle.agent.model.api.question import Block, Content
-from bridle.agent.sessions.api_messages import blocks_of
+from bridle.agent.sessions.api_messages import blocks_of, text_block
 from bridle.agent.sessions.session import LineId, new_uuid
 from bridle.agent.stdio.inbox import Inbox, Prompt
 from bridle.agent.stdio.output_events import Informational, Init, Result
@@ -61,7 +61,7 @@ class Conversation:
         inbox: Inbox,
         background: BackgroundEvents,
         init_event: Callable[[], Init],
-        mentioned_files: Callable[[str], list[str]],
+        mentioned_files: Callable[[str], list[Block]],
         nested_instructions: Callable[[], str | None] = lambda: None,
         hooks: SessionHooks | None = None,
         on_prompt: Callable[[str], None] = lambda _uuid: None,
@@ -234,8 +234,8 @@ class Conversation:
         if skill is not None:
             return self.log.skill_command(skill.shown, skill.body, typed=prompt.text, uuid=prompt.uuid)
         mode, files = self.setup.policy.mode, self._mentioned_files(prompt.text)
-        attached = [*files, *(f"<system-reminder>\n{text}\n</system-reminder>" for text in contexts)]
-        return self.log.prompt(prompt.content, attached, permission_mode=mode, uuid=prompt.uuid)
+        notes = [text_block(f"<system-reminder>\n{text}\n</system-reminder>") for text in contexts]
+        return self.log.prompt(prompt.content, [*files, *notes], permission_mode=mode, uuid=prompt.uuid)
 
     async def _interruptible(self, turn: Turn) -> Ending:
         """Run a turn as a task that `interrupt` can cancel."""

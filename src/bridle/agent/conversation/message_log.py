@@ -64,9 +64,9 @@ class MessageLog:
 
     # The user
 
-    def prompt(self, content: Content, attached: list[str], *, permission_mode: str, uuid: str | None) -> LineId:
-        """Add a prompt, with the texts of the files that it mentions."""
-        self._add_user([*blocks_of(content), *map(text_block, attached)])
+    def prompt(self, content: Content, attached: list[Block], *, permission_mode: str, uuid: str | None) -> LineId:
+        """Add a prompt, with the content of what it mentions."""
+        self._add_user([*blocks_of(content), *attached])
         return self.session.prompt(content, permission_mode=permission_mode, uuid=uuid)
 
     def skill_command(self, shown: str, body: Content, *, typed: str, uuid: str | None) -> LineId:

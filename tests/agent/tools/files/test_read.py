@@ -204,14 +204,14 @@ def test_a_file_that_is_not_there_is_looked_for_nearby(tmp_path: Path) -> None:
 
 
 def test_a_picture_that_the_endpoint_would_refuse_is_refused_here(tmp_path: Path) -> None:
-    (tmp_path / "large.png").write_bytes(_png(10, 10) + b"\0" * 4 * MEGABYTE)
-    (tmp_path / "wide.png").write_bytes(_png(9000, 1))
+    (tmp_path / "broken.png").write_bytes(_png(9000, 1))
+    (tmp_path / "huge.png").write_bytes(_png(9000, 9000))
     (tmp_path / "cut.png").write_bytes(_png(1, 1)[:15])
     (tmp_path / "page.jpg").write_text("<html>")
     (tmp_path / "none.gif").write_text("")
     desk = FileToolCalls(tmp_path)
-    assert "exceeds the maximum size" in desk.error("Read", file_path="large.png")
-    assert "9000 x 1 pixels" in desk.error("Read", file_path="wide.png")
+    assert desk.error("Read", file_path="broken.png").startswith("Image cannot be decoded: ")
+    assert "9000 x 9000 pixels is too large to be scaled" in desk.error("Read", file_path="huge.png")
     assert "width and height" in desk.error("Read", file_path="cut.png")
     assert "hex: 3c 68 74 6d 6c 3e" in desk.error("Read", file_path="page.jpg")
     assert desk.error("Read", file_path="none.gif").startswith("Image file is empty")
