@@ -162,7 +162,7 @@ def test_a_download_goes_to_a_file(tmp_path: Path) -> None:
     [
         ("large", "larger than 10 MB"),
         ("bomb", "larger than 10 MB"),
-        ("damaged", "cannot be decompressed"),
+        ("damaged", "the compressed response is damaged"),
         ("round", "redirects more than 10 times"),
         ("secret", "Invalid URL"),
     ],

@@ -87,7 +87,7 @@ async def _request(address: WebAddress, environment: Mapping[str, str]) -> Page:
             raise FetchError(
                 f"The page is larger than {BODY_LIMIT_BYTES // 1024**2} MB. Download it with Bash instead."
             )
-        return Page(response.status, content_type, _decompressed(body, response.headers.get("content-encoding", "")))
+        return Page(response.status, content_type, body)
 
 
 @asynccontextmanager
@@ -136,21 +136,3 @@ async def _start_tls(connection: Connection, context: SSLContext, host: str) -> 
     except BaseException:
         connection.close()
         raise
-
-
-def _decompressed(body: bytes, encoding: str) -> bytes:
-    if encoding.lower() in ("", "identity"):
-        return body
-    if encoding.lower() not in ("gzip", "x-gzip", "deflate"):
-        raise FetchError(f"The page has an unsupported content encoding: {encoding}")
-    import zlib
-
-    # 32 more than the largest window: detect gzip or zlib from the header.
-    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
-    try:
-        text = unpacker.decompress(body, BODY_LIMIT_BYTES + 1)
-    except zlib.error as error:
-        raise FetchError(f"The page cannot be decompressed: {error}") from error
-    if len(text) > BODY_LIMIT_BYTES:
-        raise FetchError(f"The page is larger than {BODY_LIMIT_BYTES // 1024**2} MB. Download it with Bash instead.")
-    return text
