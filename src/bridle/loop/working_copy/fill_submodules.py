@@ -3,6 +3,9 @@
 `git worktree add` leaves their folders empty. They are cloned from the folders that the user's submodules have in
 `.git/modules`, so nothing is fetched from an address that a commit names, and no credentials are used. A submodule that
 the user has not checked out stays empty.
+
+An agent may have written `.gitmodules`: git would take another address from it, and another git folder, if it and
+Bridle did not agree on a submodule's name. So a name counts only if the user's working copy has the same one.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ _LINK = "160000 "
 # Submodules in submodules; a repository that names itself would have no end.
 _MOST_LEVELS = 8
 # Git refuses clones of local paths in submodules by default, since a commit may name any path. These are ours.
-_LOCAL = ("-c", "protocol.file.allow=always")
+_LOCAL = ("-c", "protocol.allow=never", "-c", "protocol.file.allow=always")
+_OTHER_NAME = "your working copy has no submodule of the same name there, or its path has links"
 
 
 async def fill_submodules(context: RunContext) -> None:
@@ -40,7 +44,7 @@ async def keep_submodule_commits(context: RunContext, tree: str) -> None:
         return
     for path, commit in await _links(context.git, "ls-tree", "-r", "-z", "--full-tree", tree):
         theirs, ours = context.repository / path, context.folder / path
-        if git_folder(theirs) is None or git_folder(ours) is None:
+        if git_folder(theirs) is None or git_folder(ours) is None or _has_links(context.repository, path):
             continue
         git = Git(theirs, context.environment)
         if await git.object(f"{commit}^{{commit}}") is None:
@@ -53,11 +57,14 @@ async def keep_submodule_commits(context: RunContext, tree: str) -> None:
 async def _fill(context: RunContext, source: Path, target: Path, prefix: str, levels: int) -> list[tuple[str, str]]:
     """Fill the submodules of one repository; return those that could not be, each with the reason."""
     git, left = Git(target, context.environment), []
-    names = await _names(git)
+    names, known = await _names(git), await _names(Git(source, context.environment))
     for path, commit in await _links(git, "ls-files", "-z", "--stage"):
         place = git_folder(source / path) if path in names else None
         if place is None:
             continue  # the user has not checked it out either
+        if not names[path] or known.get(path) != names[path] or _has_links(source, path) or _has_links(target, path):
+            left.append((prefix + path, _OTHER_NAME))
+            continue
         try:
             await _update(git, names[path], path, place, commit)
         except GitError as error:
@@ -78,11 +85,23 @@ async def _update(git: Git, name: str, path: str, place: str, commit: str) -> No
 
 
 async def _names(git: Git) -> Mapping[str, str]:
-    """Return the names of the submodules that `.gitmodules` declares, by their paths."""
+    """Return the names of the submodules that `.gitmodules` declares, by their paths; "" if one cannot be used.
+
+    Two names of one path are ambiguous, and git would take a name with "=" for another setting.
+    """
     words = ("config", "--file", _SETTINGS, "--no-includes", "-z", "--get-regexp", r"^submodule\..*\.path$")
     code, text = await git.run(*words, accepts=tuple(range(256)))
     entries = [entry.partition("\n")[::2] for entry in text.split("\0")] if code == 0 else []
-    return {path.rstrip("/"): key[len("submodule.") : -len(".path")] for key, path in entries if path}
+    names: dict[str, str] = {}
+    for key, value in entries:
+        path, name = value.rstrip("/"), key[len("submodule.") : -len(".path")]
+        names[path] = "" if "=" in name or names.get(path, name) != name else name
+    return names
+
+
+def _has_links(folder: Path, path: str) -> bool:
+    """Return whether a path below a folder leads through links."""
+    return os.path.realpath(folder / path) != os.path.join(os.path.realpath(folder), path)
 
 
 async def _links(git: Git, *words: str) -> Sequence[tuple[str, str]]:
