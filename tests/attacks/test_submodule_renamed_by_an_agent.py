@@ -1,8 +1,8 @@
 """Attack: an agent renames a submodule in `.gitmodules`, so that Bridle clones a hidden repository into a worktree.
 
 Bridle's git fills the submodules of worktrees outside of the sandbox. A name such as `active=:!x` splits the setting
-by which Bridle gives the address, and git would take that of `.gitmodules`: a repository in a hidden folder, or one that
-only the user may fetch. A name is used only if the user's working copy has the same one for this path.
+by which Bridle gives the address, and git would take that of `.gitmodules`: a repository in a hidden folder, or one
+that only the user may fetch. A name is used only if the user's working copy has the same one for this path.
 
 With the sandbox: not filled; nothing is cloned.
 Without: the same, but the agent can read what you can.
