@@ -156,7 +156,9 @@ def test_what_hooks_say_after_a_call_follows_its_result(tmp_path: Path) -> None:
     block = prints({"decision": "block", "reason": "run the tests"})
     with raw_host(tmp_path, calls(ECHO), says("ok"), flags=settings(PostToolUse=[hook(block)])) as host:
         host.prompt("go")
-        host.result()
+        assert host.result()["num_turns"] == 2
+        printed = [line["message"]["content"][0]["type"] for line in host.lines if line["type"] == "user"]
+        assert printed == ["tool_result"]
         result, reminder = host.bodies()[-1]["messages"][-1]["content"][:2]
         assert (result["type"], result["content"]) == ("tool_result", "ran")
         assert "run the tests" in reminder["text"]
@@ -292,6 +294,31 @@ def test_a_callback_that_fails_blocks_only_where_that_was_asked_for(
         host.fail(host.asked("hook_callback")["request_id"], "the callback raised")
         host.result()
         assert results in host.last_results()[0]
+
+
+def test_a_call_whose_callback_does_not_answer_in_time_does_not_run(tmp_path: Path) -> None:
+    with raw_host(tmp_path, calls(("Bash", {"command": "echo ran; touch ran"})), says("ok")) as host:
+        register(host, PreToolUse=[{"hookCallbackIds": ["h"], "timeout": 0.1}])
+        host.prompt("go")
+        host.result()
+        assert host.last_results() == ["PreToolUse:Bash hook error: [h]: no answer within 0.1 s"]
+        assert not (host.workspace / "ran").exists()
+
+
+def test_a_prompt_whose_callback_does_not_answer_in_time_never_reaches_the_model(tmp_path: Path) -> None:
+    with raw_host(tmp_path, says("unused")) as host:
+        register(host, UserPromptSubmit=[{"hookCallbackIds": ["h"], "timeout": 0.1}])
+        host.prompt("go")
+        host.result()
+        assert host.bodies() == []
+
+
+def test_a_callback_after_a_call_that_does_not_answer_in_time_changes_nothing(tmp_path: Path) -> None:
+    with raw_host(tmp_path, calls(ECHO), says("ok")) as host:
+        register(host, PostToolUse=[{"hookCallbackIds": ["h"], "timeout": 0.1}])
+        host.prompt("go")
+        assert host.result()["result"] == "ok"
+        assert host.last_results() == ["ran"]
 
 
 def test_a_host_that_leaves_does_not_hang_its_hooks(tmp_path: Path) -> None:

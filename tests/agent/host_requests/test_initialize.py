@@ -15,6 +15,8 @@ def test_a_host_learns_about_the_session_before_the_first_prompt(tmp_path: Path)
         assert [model["value"] for model in answer["models"]][:2] == ["default", "sonnet"]
         assert answer["account"]["apiKeySource"] == "ANTHROPIC_API_KEY"
         assert "hooks_applied" not in answer
+        assert [command["name"] for command in answer["commands"]] == ["compact", "context"]
+        assert all(command["description"] for command in answer["commands"])
         assert host.end() == 0
 
 

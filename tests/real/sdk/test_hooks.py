@@ -105,3 +105,11 @@ def test_a_failed_call_has_its_own_hook(acts: Acts) -> None:
         assert hook_inputs(messages, "PostToolUse") == []
         (failed,) = hook_inputs(messages, "PostToolUseFailure")
         assert "missing" in failed["error"]
+
+
+def test_what_a_result_hook_blocks_is_told_to_the_model_and_not_printed(acts: Acts) -> None:
+    with acts(calls("Bash", command="echo hi"), says("done")) as drive:
+        messages = drive.client("go", hooks={"PostToolUse": [{"decision": "block", "reason": "run the linter"}]})
+        assert "run the linter" in drive.last_message()
+        assert results(messages)[0]["num_turns"] == 2
+        assert "run the linter" not in json.dumps([message for message in messages if message not in results(messages)])

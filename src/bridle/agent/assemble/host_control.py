@@ -88,7 +88,7 @@ class HostControl:
         parts = self._parts
         conversation, environment = parts.conversation, parts.inputs.environment
         opened = OpenedSession(
-            commands=lambda: [*parts.skills.commands(), *parts.description.servers.commands()],
+            commands=parts.description.commands,
             agents=parts.factory.agents.described,
             account=Account(api_key_source=parts.description.key_source),
             apply=self._applied(),

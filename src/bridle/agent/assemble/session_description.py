@@ -53,6 +53,13 @@ class SessionDescription:
             return []
         return [*self._skills.slash_commands(), *COMMANDS, *(command["name"] for command in self.servers.commands())]
 
+    def commands(self) -> list[dict[str, str]]:
+        """Return the slash commands with descriptions, for a host."""
+        if not self._inputs.options.has_commands:
+            return []
+        own = [{"name": name, "description": text, "argumentHint": hint} for name, (text, hint) in COMMANDS.items()]
+        return [*self._skills.commands(), *own, *self.servers.commands()]
+
     async def request_head(self) -> RequestHead:
         """Return the blocks that every request begins with."""
         return await self.prompt.head(self._toolbox.names)

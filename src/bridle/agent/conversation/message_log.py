@@ -145,7 +145,9 @@ class MessageLog:
         line = self._print_user([block], detail=answer.detail)
         follow_up = [as_block(item) for item in answer.follow_up]
         lines = [self._print_user([item], is_synthetic=True) for item in follow_up]
-        self._results.append(_ToolResult(call_id, block, answer.detail, line, list(zip(lines, follow_up, strict=True))))
+        more = list(zip(lines, follow_up, strict=True))
+        more += [(LineId(new_uuid(), _now()), text_block(text)) for text in answer.reminders]
+        self._results.append(_ToolResult(call_id, block, answer.detail, line, more))
         return 1 + len(lines)
 
     def add_results(self, answer: PartialAnswer) -> None:

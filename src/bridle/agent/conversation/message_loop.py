@@ -16,7 +16,11 @@ from bridle.errors import UserError
 BACKGROUND_SECONDS = 5.0
 
 # The slash commands that are not skills.
-COMMANDS = ("compact", "context")
+COMMANDS = {
+    "compact": ("Replace the older part of the conversation by a summary", "[what to keep in it]"),
+    "context": ("Show how full the context window is", ""),
+}
+"""Description and arguments by name."""
 
 _NOTICE = {"kind": "task-notification"}
 

@@ -78,6 +78,8 @@ class Turn:
         """Send requests until there is an ending."""
         if self._structured is not None:
             self._structured.begin_turn()
+        if (ending := self._budget_reached()) is not None:  # an earlier turn used it up: nothing more is paid for
+            return ending
         while True:
             try:
                 answer = await self._receiver.receive(_FORCED if self._nudges == NUDGES else None)

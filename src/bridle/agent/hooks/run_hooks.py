@@ -17,6 +17,8 @@ from bridle.wire.events.loose_json import to_bytes
 
 # More of a hook's output is not read: it is a decision or a text for the model.
 _OUTPUT_CHARACTERS = 100_000
+# Events that do not continue without the answer of a callback, as measured with Claude Code.
+_WAIT_FOR_ANSWER = ("PreToolUse", "UserPromptSubmit")
 
 
 class HookPlace(msgspec.Struct, frozen=True):
@@ -115,9 +117,12 @@ class Hooks:
             async with asyncio.timeout(hook.timeout_seconds):
                 answer = await self._host.send(request)
         except (HostFailure, TimeoutError) as failure:
-            text = failure.message if isinstance(failure, HostFailure) else "no answer in time"
+            is_late = isinstance(failure, TimeoutError)
+            late = f"no answer within {hook.timeout_seconds:g} s"
+            text = failure.message if isinstance(failure, HostFailure) else late
             self._place.note(f"hook callback {hook.callback_id} failed: {text}")
-            return HookOutput(hook.callback_id, BLOCKS if hook.must_answer else None, stderr=text)
+            blocks = hook.must_answer or (is_late and payload["hook_event_name"] in _WAIT_FOR_ANSWER)
+            return HookOutput(hook.callback_id, BLOCKS if blocks else None, stderr=text)
         return HookOutput(hook.callback_id, answer=answer)
 
 

@@ -221,7 +221,7 @@ def _approved(verdict: Verdict, reason: str) -> Verdict:
 
 
 def _with_texts(done: FinishedCall, texts: tuple[str, ...]) -> FinishedCall:
-    return replace(done, answer=replace(done.answer, follow_up=(*done.answer.follow_up, *texts)))
+    return replace(done, answer=replace(done.answer, reminders=(*done.answer.reminders, *texts)))
 
 
 def _denied(text: str) -> ToolResult:

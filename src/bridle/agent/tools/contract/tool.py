@@ -25,6 +25,8 @@ class ToolResult(msgspec.Struct, frozen=True):
     """Whether the result block says `is_error: false`; only Bash does."""
     follow_up: tuple[str | ContentBlock, ...] = ()
     """Messages sent to the model right after the result: texts (the body of a skill) or content blocks (a PDF)."""
+    reminders: tuple[str, ...] = ()
+    """Texts of hooks that are sent to the model after the result and not printed."""
     ends_turn: bool = False
     """Whether this call ends the turn (structured output that matches its schema)."""
 
