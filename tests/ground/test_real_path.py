@@ -58,3 +58,12 @@ def test_a_child_enters_the_open_folder_and_not_its_name(base: Path) -> None:
         assert sorted(os.listdir(real_path.folder_of_descriptor(fd, str(base / "real")))) == ["alias", "file"]
     finally:
         os.close(fd)
+
+
+def test_only_links_that_lead_to_each_other_are_a_loop(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "nowhere").symlink_to("missing")
+    found = {
+        name: real_path.is_loop(name, str(tmp_path), str(tmp_path)) for name in ("loop", "~/loop/a", "nowhere", "x\0")
+    }
+    assert found == {"loop": True, "~/loop/a": True, "nowhere": False, "x\0": False}

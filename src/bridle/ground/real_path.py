@@ -38,6 +38,17 @@ def resolve(path: str, folder: str, home: str) -> str | None:
     return None if any(os.path.islink(part) for part in _upwards(resolved)) else resolved
 
 
+def is_loop(path: str, folder: str, home: str) -> bool:
+    """Return whether a path cannot be resolved because its links lead to each other without an end."""
+    if path == "~" or path.startswith("~/"):
+        path = home + path[1:]
+    try:
+        os.stat(os.path.join(folder, path))
+    except (OSError, ValueError) as error:
+        return isinstance(error, OSError) and error.errno == errno.ELOOP
+    return False
+
+
 def open_file(path: str, flags: int, mode: int = 0o666) -> int:
     """Open a resolved path, and never what a link in it leads to."""
     folder, name = os.path.split(path)

@@ -399,3 +399,44 @@ def test_the_entrypoint_comes_from_the_environment(tmp_path: Path) -> None:
     session = open_session(SessionRequest(), where)
     add_exchange(session, "one", "two")
     assert json.loads(first_text(session).splitlines()[2])["entrypoint"] == "sdk-ts"
+
+
+# A transcript by its path
+
+
+def test_a_transcript_is_resumed_by_its_path_and_stays_where_it_is(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    session_id = new_session(where)
+    path = project_folder(where.config_folder, where.cwd) / f"{session_id}.jsonl"
+    elsewhere = place(tmp_path, tmp_path / "elsewhere")
+    session = open_session(SessionRequest(resume=str(path)), elsewhere)
+    add_exchange(session, "two", "answer to two")
+    session.close()
+    assert session.id == session_id
+    assert texts(resumed(SessionRequest(resume=session_id), where)) == ["one", "answer to one", "two", "answer to two"]
+
+
+def test_a_transcript_of_another_name_is_continued_in_a_copy_beside_it(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    session_id = new_session(where)
+    path = project_folder(where.config_folder, where.cwd) / f"{session_id}.jsonl"
+    renamed = where.cwd / "old.jsonl"
+    path.rename(renamed)
+    before = renamed.read_bytes()
+    session = open_session(SessionRequest(resume="old.jsonl"), where)
+    add_exchange(session, "two", "answer to two")
+    session.close()
+    assert (session.id, texts(session)) == (session_id, ["one", "answer to one"])
+    assert renamed.read_bytes() == before
+    copy = where.cwd / f"{session_id}.jsonl"
+    assert len(texts(resumed(SessionRequest(resume=str(copy)), where))) == 4
+    with pytest.raises(SessionError, match="was already resumed"):
+        open_session(SessionRequest(resume="old.jsonl"), where)
+
+
+def test_a_path_that_holds_no_conversation_is_refused(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    (where.cwd / "empty.jsonl").write_text("{}\n")
+    for name in ("empty.jsonl", "missing.jsonl"):
+        with pytest.raises(SessionError, match="does not match any session title"):
+            open_session(SessionRequest(resume=name), where)

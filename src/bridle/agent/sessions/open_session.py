@@ -66,6 +66,8 @@ def open_session(request: SessionRequest, place: Place) -> Session:
         return _begin(request, place)
     if request.forks:
         return _fork(request, place, source)
+    if not is_uuid(source.stem):
+        return _adopt(request, place, source)
     return _resume(request, place, source)
 
 
@@ -115,6 +117,25 @@ def _resume(request: SessionRequest, place: Place, source: Path) -> Session:
     return Session(_origin(place, session_id), transcript, history=past, opening=opening, fd=fd)
 
 
+def _adopt(request: SessionRequest, place: Place, source: Path) -> Session:
+    """Go on with a transcript of any name in a copy beside it, which has the name of its session."""
+    from bridle.agent.sessions.read_transcript import session_of
+
+    named = session_of(source)
+    session_id = named if named is not None and is_uuid(named) else new_uuid()
+    path = source.with_name(f"{session_id}.jsonl")
+    if path.exists():
+        raise SessionError(
+            f"Error: {source} was already resumed as session {session_id}. Resume {path} instead, or copy the session"
+            " with --fork-session.",
+            payload=session_id,
+        )
+    past = _load(request, source, session_id)
+    opening = transcript_entries.titles(past.title, session_id=session_id) if past.title else []
+    transcript = path if request.persists else None
+    return Session(_origin(place, session_id), transcript, history=past, opening=opening, copied_from=source)
+
+
 def _load(request: SessionRequest, source: Path, session_id: str) -> History:
     from bridle.agent.sessions import history  # late: a new session reads no transcript
 
@@ -145,6 +166,9 @@ def _named(name: str, place: Place) -> Path:
             if path.is_file() and read_transcript.holds_conversation(path):
                 return path
         raise SessionError(f"No conversation found with session ID: {name}", payload=name)
+    path = place.cwd / os.path.expanduser(name)
+    if name.endswith(".jsonl") and path.is_file() and read_transcript.holds_conversation(path):
+        return path
     paths = [path for path in _newest_first(place) if name and read_transcript.title_of(path) == name]
     if len(paths) == 1:
         return paths[0]

@@ -66,6 +66,7 @@ class Line(msgspec.Struct):
     attachment: Attached | None = None
     compactMetadata: Metadata | None = None  # noqa: N815 -- the format's name
     customTitle: str | None = None  # noqa: N815 -- the format's name
+    sessionId: str | None = None  # noqa: N815 -- the format's name
 
 
 def lines_of(path: Path) -> Iterator[bytes]:
@@ -102,6 +103,13 @@ def title_of(path: Path) -> str | None:
             line = decode(data)
             title = line.customTitle if line is not None and line.type == "custom-title" else title
     return title
+
+
+def session_of(path: Path) -> str | None:
+    """Return the id of the session that the messages of a transcript name."""
+    lines = (decode(data) for data in lines_of(path))
+    ids = (line.sessionId for line in lines if line is not None and line.type in ("user", "assistant"))
+    return next((name for name in ids if name), None)
 
 
 def holds_conversation(path: Path) -> bool:

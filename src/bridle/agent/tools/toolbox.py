@@ -227,7 +227,7 @@ def _with_texts(done: FinishedCall, texts: tuple[str, ...]) -> FinishedCall:
 def _denied(text: str) -> ToolResult:
     """Return a denial; programs get the text without the tags that some denials have for the model."""
     bare = text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
-    return ToolResult(text, detail=f"Error: {bare}", is_error=True)
+    return ToolResult(text, detail=bare if bare.startswith("Error ") else f"Error: {bare}", is_error=True)
 
 
 def _unparsed_input(name: str, about: Any) -> ToolResult:

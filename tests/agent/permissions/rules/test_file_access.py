@@ -138,3 +138,16 @@ def test_a_folder_is_denied_if_everything_below_it_is(work: Path) -> None:
     denied = policy(work, deny=("Read(secrets/**)",))
     assert denial(str(work / "secrets"), denied, tool="Grep") is not None
     assert denial(str(work), denied, tool="Grep") is None
+
+
+@pytest.mark.parametrize("tool", ["Read", "Edit", "Write", "NotebookEdit", "Glob", "Grep"])
+@pytest.mark.parametrize("mode", ["default", "plan", "bypassPermissions"])
+def test_a_loop_of_links_is_an_error_of_the_path_and_no_denial(work: Path, tool: str, mode: str) -> None:
+    (work / "loop").symlink_to("pool")
+    (work / "pool").symlink_to("loop")
+    for path in ("loop", "loop/below", str(work / "pool")):
+        argument = {"Glob": "path", "Grep": "path", "NotebookEdit": "notebook_path"}.get(tool, "file_path")
+        verdict = judge_file(tool, {argument: path, "pattern": "*"}, policy(work, mode=mode))
+        assert isinstance(verdict, Denied)
+        assert not verdict.is_listed
+        assert f"ELOOP: too many symbolic links encountered, statx '{work / path}'" in verdict.text

@@ -7,6 +7,17 @@ from tests.real.side_by_side.scenario import STREAM, Scenario, Start, calls, err
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "aaaaaaaa-0000-4000-8000-000000000002"
 
+OLD = (
+    '{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"one"},'
+    '"uuid":"11111111-0000-4000-8000-000000000001","timestamp":"2026-01-01T00:00:00.000Z","userType":"external",'
+    f'"cwd":"/x","sessionId":"{ONE}","version":"2.1.197","gitBranch":""}}\n'
+    '{"parentUuid":"11111111-0000-4000-8000-000000000001","isSidechain":false,"type":"assistant","message":'
+    '{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"Zero."}],'
+    '"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}},'
+    '"uuid":"11111111-0000-4000-8000-000000000002","timestamp":"2026-01-01T00:00:01.000Z","userType":"external",'
+    f'"cwd":"/x","sessionId":"{ONE}","version":"2.1.197","gitBranch":""}}\n'
+)
+
 SCENARIOS = (
     Scenario(
         "a session is continued",
@@ -73,5 +84,11 @@ SCENARIOS = (
         (prompt("one", "--no-session-persistence", "--session-id", ONE), prompt("two", "--resume", ONE)),
         (says("First."), says("never")),
         transcript=True,
+    ),
+    Scenario(
+        "a transcript by its path",
+        (prompt("two", "--resume", "<home>/old.jsonl"), prompt("three", "--resume", f"<home>/{ONE}.jsonl")),
+        (says("First."), says("Second.")),
+        files={"<home>/old.jsonl": OLD},
     ),
 )

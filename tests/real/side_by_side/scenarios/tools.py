@@ -318,4 +318,18 @@ SCENARIOS = (
             says("Stopped."),
         ),
     ),
+    Scenario(
+        "a loop of links",
+        (prompt("go", "--allowedTools", "Bash,Glob,Grep"),),
+        (
+            bash("ln -s loop loop"),
+            calls("Read", file_path=f"{W}/loop"),
+            calls("Edit", file_path=f"{W}/loop", old_string="a", new_string="b"),
+            calls("Write", file_path=f"{W}/loop", content="x"),
+            calls("Glob", pattern="*", path=f"{W}/loop"),
+            calls("Grep", pattern="x", path=f"{W}/loop"),
+            bash("rm loop"),
+            says("No file."),
+        ),
+    ),
 )

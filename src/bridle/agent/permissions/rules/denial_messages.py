@@ -141,6 +141,12 @@ def no_path(tool: str) -> str:
     return f"Claude requested permissions to use {tool}, but its path cannot be resolved."
 
 
+def link_loop(tool: str, path: str) -> str:
+    """Return the error for a path whose links lead to each other: no rule could allow it."""
+    error = f"ELOOP: too many symbolic links encountered, statx '{path}'"
+    return error if tool == "Read" else f"<tool_use_error>Error calling tool ({tool}): {error}</tool_use_error>"
+
+
 def blocked(program: str, path: str, folders: Iterable[str]) -> str:
     """Return the message for a command that uses a path outside the allowed folders."""
     action = _ACTIONS.get(program, "access files in")

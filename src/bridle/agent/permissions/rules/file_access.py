@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from bridle.agent.permissions.rules.rule_paths import (
     split_pattern,
 )
 from bridle.agent.permissions.rules.syntax import Rule, names_tool
-from bridle.ground.real_path import resolve
+from bridle.ground.real_path import is_loop, resolve
 
 READERS: Final = {"Read": "file_path", "Glob": "path", "Grep": "path"}
 WRITERS: Final = {"Write": "file_path", "Edit": "file_path", "NotebookEdit": "notebook_path"}
@@ -38,6 +39,8 @@ def judge_file(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdi
     if not path and tool in ("Glob", "Grep"):
         path = start
     resolved = resolve(path, start, policy.home) if path else None
+    if resolved is None and path and is_loop(path, start, policy.home):
+        return Denied(denial_messages.link_loop(tool, os.path.join(start, path)), is_listed=False)
     if resolved is None:
         return NeedsApproval(denial_messages.no_path(tool), denial_messages.advise(tool))
     searches = tool in ("Glob", "Grep")
