@@ -169,6 +169,29 @@ def test_we_go_on_with_a_session_of_the_real_one_in_the_words_that_it_would_use(
         assert plain(session.history.messages) == plain(theirs)[:-1]
 
 
+def test_we_know_the_files_and_tasks_of_a_session_of_the_real_one(tmp_path: Path) -> None:
+    first = (
+        calls("Read", file_path="a.txt"),
+        calls("TaskCreate", subject="Do A", description="d"),
+        calls("TaskUpdate", taskId="1", status="in_progress"),
+        says("First."),
+    )
+    second = (calls("TaskList"), calls("Edit", file_path="a.txt", old_string="one", new_string="1"), says("Second."))
+    with scene(tmp_path, *first, *second) as set_up:
+        (set_up.workspace / "a.txt").write_text("one\n")
+        claude(set_up, "one", "--session-id", ID)
+        subprocess.run(
+            [str(AGENT), "-p", "two", "--resume", ID, "--allowedTools", "Edit"],
+            stdin=subprocess.DEVNULL,
+            cwd=set_up.workspace,
+            env=set_up.environment(),
+            timeout=LIMIT_SECONDS,
+            check=True,
+        )
+        assert ("user", ["#1 [in_progress] Do A"]) in asked(set_up)
+        assert (set_up.workspace / "a.txt").read_text() == "1\n"
+
+
 def plain(messages: Sequence[Message]) -> list[tuple[str, list[dict[str, Any]]]]:
     """Messages as lists of blocks, without marks for the cache and what the program says itself."""
     short = []

@@ -15,6 +15,7 @@ from bridle.agent.assemble.hooks import session_hooks
 from bridle.agent.assemble.host_control import HostControl, HostParts
 from bridle.agent.assemble.mcp_servers import RunServers
 from bridle.agent.assemble.prompt import nested_instructions
+from bridle.agent.assemble.resumed_state import restore_state
 from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.assemble.session_description import SessionDescription
 from bridle.agent.assemble.subagents import AgentFactory, find_agents, with_main_agent
@@ -98,6 +99,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
     memory = FileMemory()
     checkpoints = file_checkpoints(inputs, session, memory)
     tools = run_tools.make_tools(inputs, setup, session.id, shell, background, ask_small_model, memory)
+    restore_state(inputs, session, memory, tools)
     inline = run_tools.inline_commands(tools, setup)
     if options.has_commands:
         tools.append(run_tools.skill_tool(skills, setup, session.id, inline))

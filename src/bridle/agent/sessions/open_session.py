@@ -118,7 +118,7 @@ def _resume(request: SessionRequest, place: Place, source: Path) -> Session:
 
 
 def _adopt(request: SessionRequest, place: Place, source: Path) -> Session:
-    """Go on with a transcript of any name in a copy beside it, which has the name of its session."""
+    """Continue a transcript of any name in a copy beside it, which has the name of its session."""
     from bridle.agent.sessions.read_transcript import session_of
 
     named = session_of(source)

@@ -58,6 +58,12 @@ class TaskItems:
         item = self._items[str(self._last_id)] = TaskItem(str(self._last_id), subject, description)
         return item
 
+    def restore(self, item: TaskItem) -> None:
+        """Add a task of an earlier process under its id."""
+        self._items[item.id] = item
+        if item.id.isdecimal():
+            self._last_id = max(self._last_id, int(item.id))
+
     def find(self, item_id: str) -> TaskItem | None:
         """Return the task of that id."""
         return self._items.get(item_id)

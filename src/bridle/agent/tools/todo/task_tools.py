@@ -47,11 +47,12 @@ class TaskCreate:
     )
 
     def __init__(self, items: TaskItems) -> None:
-        self._items = items
+        self.items = items
+        """The list; a resumed session restores it."""
 
     async def run(self, request: TaskCreateInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
         """Add the task and return its number."""
-        item = self._items.add(request.subject, request.description)
+        item = self.items.add(request.subject, request.description)
         item.active_form = request.active_form
         item.metadata = request.metadata
         detail = {"task": {"id": item.id, "subject": item.subject}}

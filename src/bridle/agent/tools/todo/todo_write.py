@@ -53,10 +53,11 @@ class TodoWrite:
     )
 
     def __init__(self) -> None:
-        self._todos: list[dict[str, Any]] = []
+        self.todos: list[dict[str, Any]] = []
+        """The list; a resumed session restores it."""
 
     async def run(self, request: TodoWriteInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
         """Replace the list; a completed list is cleared, so that the next task starts with an empty one."""
-        before, todos = self._todos, request.todos
-        self._todos = [] if all(todo["status"] == "completed" for todo in todos) else todos
+        before, todos = self.todos, request.todos
+        self.todos = [] if all(todo["status"] == "completed" for todo in todos) else todos
         return ToolResult(_WRITTEN, detail={"oldTodos": before, "newTodos": todos})
