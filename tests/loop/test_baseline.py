@@ -141,10 +141,13 @@ def test_a_baseline_that_was_killed_is_done_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", ["--worktree", "--parallel=2"])
 def test_a_setup_that_fails_is_a_fault_of_the_plan(tmp_path: Path, option: str) -> None:
-    here = project(tmp_path, TWO_TASKS.replace("# Two\n", "# Two\n\nSetup: `echo NO-NET; false`\n", 1))
+    here = project(
+        tmp_path, TWO_TASKS.replace("# Two\n", "# Two\n\nSetup: `echo error: NO-NET; echo end; exit 3`\n", 1)
+    )
     done = here.bridle("run", "PLAN.md", option)
     assert done.returncode == 2, done.stderr
-    assert "NO-NET" in done.stderr + done.stdout
+    assert "✗ setup: echo error: NO-NET; echo end; exit 3  (exit code 3)\n" in done.stdout
+    assert "        error: NO-NET\n        end\n        whole output: .ralph/" in done.stdout
     assert here.calls() == []
 
 

@@ -269,7 +269,7 @@ class ProtectResult(CopyResult, frozen=True, kw_only=True):
 class CommitResult(CopyResult, frozen=True, kw_only=True):
     """The commit of a task; or why none was made."""
 
-    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"clock", "head", "tree", "refused", "again"})
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"clock", "head", "tree", "refused", "hook", "again"})
 
     commit: str | None = None
     """None where nothing had changed since the last commit."""
@@ -279,6 +279,8 @@ class CommitResult(CopyResult, frozen=True, kw_only=True):
     """Commits of the agent that went into it."""
     refused: str | None = None
     """The output of the hook that refused the commit."""
+    hook: CheckResult | None = None
+    """How git's own hook ended that refused it; native hooks have none."""
     again: str | None = None
     """The tree that would be committed, where it is not the one that the checks ran on."""
 

@@ -26,7 +26,7 @@ PROCESS_ID = "bridle/loop"
 REPLAN = "BRIDLE_LOOP_REPLAN"
 # Raise it when a text changes that the process writes into arguments or the receipt. A replay compares such texts only
 # in runs of the same wording; in others it compares what was decided. Runs of version 0.1.0 have none: 1.
-WORDING = 8
+WORDING = 9
 # Since this one, the process decides as it does now: tasks whose merge was rejected get turns, summaries do not
 # overlap, the work of a task that asked is set aside only before another task starts.
 WORDING_OF_DECISIONS = 4

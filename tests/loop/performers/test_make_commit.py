@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.loop.fixtures.fake_agent import Project, make_project
 from tests.loop.fixtures.loop_commands import MAKES_FILE, ONE_TASK, assert_replays, run_plan, trailers, verdicts
 
@@ -41,6 +43,21 @@ def test_a_hook_that_fails_is_in_the_next_prompt_and_its_changes_are_reverted(tm
     assert "body" in here.git("log", "-1", "--format=%b")
     assert trailers(here, "HEAD")["Bridle-Run"] == document["run"]
     assert here.git("status", "--porcelain") == ""
+    assert_replays(here)
+
+
+@pytest.mark.parametrize("name", ["pre-commit", "commit-msg"])
+def test_a_hook_that_fails_is_in_the_receipt_as_a_failed_check(tmp_path: Path, name: str) -> None:
+    here = project(tmp_path, MAKES_FILE)
+    add_hook(here.folder / ".git/hooks", name, "#!/bin/sh\necho starting\necho error: no ticket\nexit 7\n")
+    document = run_plan(here, 1, "--tries", "1")
+    *passed, hook = document["tasks"][0]["checks"]
+    assert [check["exit_code"] for check in passed] == [0]
+    assert (hook["command"], hook["exit_code"]) == (f"git hook {name}", 7)
+    assert "error: no ticket" in (here.folder / hook["log"]).read_text()
+    shown = here.bridle("receipt").stdout
+    assert f"✗ git hook {name}  (exit code 7)\n" in shown
+    assert f"error: no ticket\n        whole output: {hook['log']}\n" in shown
     assert_replays(here)
 
 

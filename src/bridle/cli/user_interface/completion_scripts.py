@@ -11,6 +11,7 @@ from msgspec import Struct
 from bridle.cli import command_table
 from bridle.cli.help_pages import find_pages
 from bridle.ground.light.shell_word import shell_word
+from bridle.loop.settings.model import AGENTS
 
 PROGRAMS = ("bridle", "bridle-cli")
 
@@ -79,7 +80,9 @@ def _words(name: str, command: click.Command) -> tuple[str, ...]:
 
 def _values(parameter: click.Parameter) -> tuple[str, ...]:
     kind = parameter.type
-    return tuple(map(str, kind.choices)) if isinstance(kind, click.Choice) else ()
+    if isinstance(kind, click.Choice):
+        return tuple(map(str, kind.choices))
+    return AGENTS if "--agent" in parameter.opts else ()
 
 
 def bash_script(commands: Sequence[CompletedCommand]) -> str:

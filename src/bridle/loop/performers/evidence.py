@@ -18,6 +18,7 @@ from bridle.journal.stores.file_store import FileStore
 from bridle.loop.effect_results import (
     CheckResult,
     ChecksResult,
+    CommitResult,
     PrepareCopyResult,
     PrepareResult,
     Result,
@@ -78,6 +79,8 @@ def _files(result: Result, context: RunContext) -> Iterator[Path]:
             checks = result.results
         case PrepareResult() | PrepareCopyResult():
             checks = (result.setup,) if result.setup is not None else ()
+        case CommitResult():
+            checks = (result.hook,) if result.hook is not None else ()
     yield from (context.workspace / check.log for check in checks if check.log)
 
 

@@ -55,6 +55,8 @@ class HookedMessage(Struct, frozen=True):
 
     message: str
     refused: str | None = None
+    hook: CheckResult | None = None
+    """How the hook ended that refused it."""
 
 
 async def make_commit(args: CommitArgs, context: RunContext) -> CommitResult:
@@ -82,7 +84,7 @@ async def make_commit(args: CommitArgs, context: RunContext) -> CommitResult:
         return CommitResult(again=staged.tree)  # the checks ran on other files
     hooked = await _run_hooks(args, context, message)
     if hooked.refused is not None:
-        return CommitResult(refused=hooked.refused)
+        return CommitResult(refused=hooked.refused, hook=hooked.hook)
     folded = await _fold_agent_commits(git, context, args.tip)
     await refuse_forged(git, staged.tree, await git.head())
     await keep_submodule_commits(context, staged.tree)
@@ -141,7 +143,7 @@ async def _run_all(args: CommitArgs, context: RunContext, message: str, hooks: d
     if PRE_COMMIT in hooks:
         result = await _run(args, context, PRE_COMMIT, [str(hooks[PRE_COMMIT])])
         if not result.passed:
-            return HookedMessage(message, _refusal(PRE_COMMIT, result))
+            return _refused(message, PRE_COMMIT, result)
     if COMMIT_MSG not in hooks:
         return HookedMessage(message)
     path = context.folder / MESSAGE_FILE
@@ -151,7 +153,7 @@ async def _run_all(args: CommitArgs, context: RunContext, message: str, hooks: d
         words = [str(hooks[COMMIT_MSG]), MESSAGE_FILE]
         result = await _run(args, _with_writable(context, path.parent), COMMIT_MSG, words)
         if not result.passed:
-            return HookedMessage(message, _refusal(COMMIT_MSG, result))
+            return _refused(message, COMMIT_MSG, result)
         return HookedMessage(_with_trailers(_read(path) or message, message))
     finally:
         shutil.rmtree(path.parent, ignore_errors=True)
@@ -167,6 +169,11 @@ async def _run(args: CommitArgs, context: RunContext, name: str, words: list[str
     check = Check(command=shlex.join(words), owner=OF_GUARD)
     number = _NUMBER + (name == COMMIT_MSG)
     return await run_check(context, check, task=args.task, number=number, limit_seconds=context.settings.check_seconds)
+
+
+def _refused(message: str, name: str, result: CheckResult) -> HookedMessage:
+    hook = replace(result, command=f"git hook {name}")
+    return HookedMessage(message, _refusal(name, result), hook)
 
 
 def _refusal(name: str, result: CheckResult) -> str:

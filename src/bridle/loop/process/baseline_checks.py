@@ -33,6 +33,7 @@ class BaselineChecks:
         while checks := self._checks.baseline():  # the user may have corrected the plan
             checked = await self._requests.baseline(checks)
             failed = failed_setup(checked.results, checks)
+            self._state.setup = failed
             self._state.baseline = () if failed is not None else checked.results
             if failed is not None:
                 await pause(effects.WHY_SETUP, setup_failure(failed))

@@ -106,8 +106,8 @@ class MergeQueue:
         async with self._lock:
             yield
 
-    async def prepare_copy(self, task: TaskState) -> str | None:
-        """Bring the worker's copy to the newest commit, with the task's earlier work; return why that failed."""
+    async def prepare_copy(self, task: TaskState) -> CheckResult | None:
+        """Bring the worker's copy to the newest commit, with the task's earlier work; return the setup that failed."""
         worker = self._workers.of(task)
         if worker.is_ready:
             return None
@@ -117,7 +117,7 @@ class MergeQueue:
         worker.landed = self._workers.landed
         taken = await self._requests.for_task(task, args, f"{task.title}: take")
         if taken.setup is not None:
-            return setup_failure(taken.setup)
+            return taken.setup
         if taken.conflicts:
             task.notes.append(_conflict_note(taken, str(task.kept)))
         worker.is_ready, task.kept = True, None

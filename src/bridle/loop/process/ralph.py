@@ -116,7 +116,9 @@ class Loop:
 
     async def _prepare(self) -> None:
         while (failed := (await self._requests.prepare()).setup) is not None:
+            self.state.setup = failed
             await self._pause(effects.WHY_SETUP, setup_failure(failed))
+        self.state.setup = None
         if self._inputs.has_baseline:
             await self._baseline.run(self._pause)
 
@@ -183,8 +185,9 @@ class Loop:
         """Run the checks of a task before any work, or one iteration."""
         if self._workers.is_parallel:
             failed = await self._merge_queue.prepare_copy(task)
+            self.state.setup = failed
             if failed is not None:
-                self._paused = Paused(effects.WHY_SETUP, failed)
+                self._paused = Paused(effects.WHY_SETUP, setup_failure(failed))
                 return
         elif self._inputs.has_current_decisions:
             await set_aside.others(task, self.state, self._requests)

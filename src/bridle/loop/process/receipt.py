@@ -151,7 +151,7 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     omitted_if_empty: ClassVar[frozenset[str]] = frozenset(
         {"worktree", "found", "stopped", "waiting", "at_work", "now", "baseline", "review", "put_aside", "journal"}
         | {"user_commits", "has_user_changes", "refused", "isolation", "isolation_scope", "foreign", "pull_request"}
-        | {"undone", "plan_changes", "uncommitted"}
+        | {"undone", "plan_changes", "uncommitted", "setup"}
     )
 
     run: str = ""
@@ -162,6 +162,8 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     tasks: tuple[TaskReceipt, ...] = ()
     baseline: tuple[CheckReceipt, ...] = ()
     """How each check ended before any work."""
+    setup: CheckReceipt | None = None
+    """The setup command that failed, for which the run is paused."""
     commits: tuple[str, ...] = ()
     iterations: int = 0
     cost_usd: float | None = 0.0
@@ -258,6 +260,7 @@ def build_receipt(
         verdict=verdict(tasks),
         tasks=tuple(_task(task) for task in tasks),
         baseline=tuple(_baseline_check(result) for result in state.baseline),
+        setup=None if state.setup is None else msgspec.convert(state.setup, CheckReceipt, from_attributes=True),
         commits=_commits(tasks, is_distinct=inputs.has_current_decisions),
         iterations=state.iterations,
         cost_usd=usage.total_cost_usd,

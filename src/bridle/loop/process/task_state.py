@@ -188,6 +188,8 @@ class RunState(Struct):
     """The cost of each iteration, oldest first."""
     baseline: tuple[CheckResult, ...] = ()
     """How the checks ended before any work."""
+    setup: CheckResult | None = None
+    """The setup command that failed, while the run waits for the user to fix it."""
     hints: list[str] = field(default_factory=list)
     """The user's hints for the next iteration."""
     overhead: Usage = field(default_factory=Usage)

@@ -168,6 +168,7 @@ class Verdicts:
             task.folded += committed.folded
             if committed.refused:
                 task.failure = committed.refused
+                task.checks += (committed.hook,) if committed.hook is not None else ()
                 why = next(iter(task.failure.splitlines()), "a hook refused it")
                 await self._not_done(task, f"commit refused: {why}", tree=args.tree or "")
                 return None, args

@@ -57,13 +57,27 @@ def styled_lines(receipt: Receipt, reason: str = "", *, width: int = PLAIN_WIDTH
     """Return the receipt as styled lines, with control characters escaped."""
     tasks = receipt.tasks
     title_cells = _title_cells(tasks, width)
-    lines = [_head(receipt, reason), BLANK, *_baseline(receipt, width)]
+    lines = [_head(receipt, reason), BLANK, *_setup(receipt, width), *_baseline(receipt, width)]
     now = {running.task: running for running in receipt.now}
     lines += (styled_line(f"  {_activity(running)}", "state.running") for running in receipt.now if not running.task)
     for task in tasks:
         lines += _task(task, title_cells, width, reason, now.get(task.title))
     lines += [BLANK, *_figures(receipt, width), BLANK, *_next_commands(receipt)]
     return [Line(tuple((escape_line(text), style) for text, style in line.segments)) for line in lines]
+
+
+def _setup(receipt: Receipt, width: int) -> Iterator[Line]:
+    """Yield the setup command that failed, with its output."""
+    if receipt.setup is not None:
+        yield from _failed(receipt.setup, width, "setup: ")
+        yield BLANK
+
+
+def _failed(check: CheckReceipt, width: int, lead: str = "") -> Iterator[Line]:
+    code = "timed out" if check.exit_code == TIMED_OUT else f"exit code {check.exit_code}"
+    command = _command(check, width - len(_INDENT) - len(lead) - 4 - len(code))
+    yield Line((("    ✗ ", "state.error"), (f"{lead}{command}  ({code})", "")))
+    yield from _output(check, width)
 
 
 def _baseline(receipt: Receipt, width: int) -> Iterator[Line]:
@@ -75,10 +89,7 @@ def _baseline(receipt: Receipt, width: int) -> Iterator[Line]:
     is_open = receipt.verdict not in VERIFIED
     for check in receipt.baseline:
         if check.exit_code and is_open and (check.owner == OF_GUARD or not receipt.iterations):
-            code = "timed out" if check.exit_code == TIMED_OUT else f"exit code {check.exit_code}"
-            command = _command(check, width - len(_INDENT) - 4 - len(code))
-            yield Line((("    ✗ ", "state.error"), (f"{command}  ({code})", "")))
-            yield from _output(check, width)
+            yield from _failed(check, width)
             if check.owner == OF_GUARD:
                 yield from _wrapped(red_guard(check.exit_code), width, "state.denied")
     yield BLANK

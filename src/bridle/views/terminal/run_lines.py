@@ -152,6 +152,7 @@ def _finished(args: Arguments[Any], result: Result) -> Iterator[Segment]:
     match result:
         case PrepareResult():
             yield f"on the branch {result.branch}", "dim"
+            yield from _setup_failed(result.setup)
         case WorkResult():
             yield from _worked(result)
         case ChecksResult():
@@ -165,6 +166,8 @@ def _finished(args: Arguments[Any], result: Result) -> Iterator[Segment]:
             yield from _committed(result)
         case MergeResult() if result.conflicts:
             yield f"merge conflict with other tasks: {', '.join(result.conflicts)}", "state.denied"
+        case PrepareCopyResult() if result.setup is not None:
+            yield from _setup_failed(result.setup)
         case PrepareCopyResult() if result.conflicts and isinstance(args, PrepareCopyArgs):
             yield f"restarting from the merged work; the earlier work is kept as {args.kept}", "dim"
         case LandResult() if result.newer is None:
@@ -175,6 +178,14 @@ def _finished(args: Arguments[Any], result: Result) -> Iterator[Segment]:
                 yield f"kept as refs/bridle/snapshots/{result.kept}", "dim"
         case _:
             return
+
+
+def _setup_failed(setup: CheckResult | None) -> Iterator[Segment]:
+    """Yield the setup command that failed, with the part of its output that matters."""
+    if setup is not None:
+        end = "timed out" if setup.exit_code == TIMED_OUT else f"failed ({setup.exit_code})"
+        yield f"setup {end}: {setup.command} ({format_duration(setup.seconds)})", "state.error"
+        yield from ((f"  {line}", "dim") for line in failure_lines(setup.excerpt, setup.output, setup.log))
 
 
 def _worked(result: WorkResult) -> Iterator[Segment]:
@@ -264,7 +275,8 @@ def _committed(result: CommitResult) -> Iterator[Segment]:
     if result.refused:
         reason, *output = result.refused.splitlines()
         yield f"commit rejected: {' '.join(reason.split())[:TEXT_CHARACTERS]}", "state.error"
-        yield from ((f"  {line}", "dim") for line in failure_lines("", "\n".join(output), ""))
+        excerpt, log = ("", "") if result.hook is None else (result.hook.excerpt, result.hook.log)
+        yield from ((f"  {line}", "dim") for line in failure_lines(excerpt, "\n".join(output), log))
     elif result.commit:
         yield f"committed {result.commit[:COMMIT_CHARACTERS]}", "code"
     if result.folded:

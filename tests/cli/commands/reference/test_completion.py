@@ -20,6 +20,8 @@ CASES = [
     ("bridle run --sandb", ["--sandbox"]),
     ("bridle run --sandbox b", ["bwrap"]),
     ("bridle completion f", ["fish"]),
+    ("bridle run --agent bridle-a", ["bridle-agent"]),
+    ("bridle plan --agent cl", ["claude"]),
     ("bridle plugin unin", ["uninstall"]),
     ("bridle help plan-f", ["plan-format"]),
     ("bridle-cli rec", ["receipt"]),
