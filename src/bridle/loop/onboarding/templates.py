@@ -33,10 +33,18 @@ _HEAD = """\
 
 
 def first_settings(
-    checks: Sequence[Candidate], others: Sequence[Candidate], setup: Candidate | None, agent: str | None
+    checks: Sequence[Candidate],
+    others: Sequence[Candidate],
+    setup: Candidate | None,
+    agent: str | None,
+    *,
+    schema: str | None = None,
 ) -> str:
-    """Return a bridle.toml with what was detected, and the other keys as comments."""
-    parts = [_HEAD, "\n".join(_checks(checks, others))]
+    """Return a bridle.toml with what was detected, and the other keys as comments.
+
+    Editors read the file `schema` beside it from the first line.
+    """
+    parts = [_HEAD if schema is None else f"#:schema ./{schema}\n{_HEAD}", "\n".join(_checks(checks, others))]
     if setup is not None:
         parts.append(f"{_comment(KEYS['setup'])}\n{_line('setup', (setup.command,))}  # {setup.reason}")
     line = [_line("agent", (agent,))] if agent is not None else [f"# {_line('agent', KEYS['agent'].default)}"]

@@ -12,6 +12,7 @@ import pytest
 
 from bridle.loop.plan.read_plan import read_plan
 from bridle.loop.settings.bridle_toml import load_settings
+from bridle.loop.settings.toml_schema import settings_schema
 from tests.fixtures.bridle_program import run_bridle
 
 # A hang is a failure; a cold start on a busy machine takes a few seconds.
@@ -72,7 +73,7 @@ def test_programs_get_one_document(repository: Path) -> None:
         "checks": [{"command": "make test", "reason": "Makefile has a target `test`", "is_here": True}],
         "others": [],
         "setup": [{"command": "make setup", "reason": "Makefile has a target `setup`", "is_here": True}],
-        "written": [str(repository / "bridle.toml"), str(repository / "PLAN.md")],
+        "written": [str(repository / name) for name in ("bridle.toml", "PLAN.md", "bridle.schema.json")],
         "kept": [],
         "next": "bridle run PLAN.md",
     }
@@ -99,7 +100,7 @@ def test_files_that_are_there_stay_and_are_named(repository: Path) -> None:
     (repository / "PLAN.md").write_text("mine")
     value = document(repository)
     assert value["kept"] == [str(repository / "PLAN.md")]
-    assert value["written"] == [str(repository / "bridle.toml")]
+    assert value["written"] == [str(repository / "bridle.toml"), str(repository / "bridle.schema.json")]
     assert (repository / "PLAN.md").read_text() == "mine"
     (repository / "PLAN.md").unlink()
     (repository / "bridle.toml").write_text('checks = ["make all"]\n')
@@ -107,6 +108,19 @@ def test_files_that_are_there_stay_and_are_named(repository: Path) -> None:
     assert "kept        " in done.stderr
     assert (repository / "bridle.toml").read_text() == 'checks = ["make all"]\n'
     assert "Checks: `make all`" in (repository / "PLAN.md").read_text()
+
+
+def test_the_first_line_of_the_settings_names_their_schema(repository: Path) -> None:
+    init(repository)
+    assert (repository / "bridle.toml").read_text().startswith("#:schema ./bridle.schema.json\n# Settings")
+    assert json.loads((repository / "bridle.schema.json").read_text()) == settings_schema()
+
+
+def test_a_file_of_the_user_with_the_schemas_name_stays(repository: Path) -> None:
+    (repository / "bridle.schema.json").write_text("{}")
+    init(repository)
+    assert (repository / "bridle.schema.json").read_text() == "{}"
+    assert "#:schema" not in (repository / "bridle.toml").read_text()
 
 
 def test_where_both_are_there_nothing_is_written(repository: Path) -> None:

@@ -47,12 +47,13 @@ def write_schema(schema: dict[str, object], target: Path) -> None:
     """Write a schema, over an older one at most."""
     from bridle.ground import disk
 
-    if target.exists() and not _is_schema(target, schema["title"]):
+    if target.exists() and not is_schema(target, schema["title"]):
         raise UsageError(f"{target} exists, and is not a schema of Bridle's", remedy="Name another file.")
     disk.write_atomic(target, (json.dumps(schema, indent=2, ensure_ascii=False) + "\n").encode(), mode=0o644)
 
 
-def _is_schema(path: Path, title: object) -> bool:
+def is_schema(path: Path, title: object) -> bool:
+    """Return whether a file is a schema of Bridle's with this title."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

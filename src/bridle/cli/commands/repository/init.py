@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bridle.loop.onboarding.candidates import Candidate, DetectedCommands
 
 PLAN = "PLAN.md"
+SCHEMA = "bridle.schema.json"
 
 
 @click.command("init", short_help="Detect how this repository is tested; write bridle.toml and a first plan.")
@@ -28,7 +29,8 @@ PLAN = "PLAN.md"
 def command(*, commands: tuple[str, ...], as_json: bool) -> int:
     """Detect how this repository is tested, and write bridle.toml and a first PLAN.md.
 
-    Asks nothing and runs nothing. An existing file is not changed.
+    Editors check bridle.toml by bridle.schema.json, which is written too. Asks nothing and runs nothing.
+    An existing file is not changed.
     """
     from bridle.loop.settings.bridle_toml import FILE_NAME
 
@@ -168,17 +170,30 @@ def _write(top: Path, existing: list[str], checks: Sequence[Candidate], found: D
     from bridle.loop.onboarding.templates import first_plan, first_settings
     from bridle.loop.settings.bridle_toml import FILE_NAME
 
+    schema = None if FILE_NAME in existing else _write_schema(top)
     commands = [check.command for check in checks]
     others = [candidate for candidate in found.checks if candidate.command not in commands]
     has_agents_file = (top / "AGENTS.md").exists()
     texts = {
-        FILE_NAME: first_settings(checks, others, found.setup[0] if found.setup else None, _agent()),
+        FILE_NAME: first_settings(checks, others, found.setup[0] if found.setup else None, _agent(), schema=schema),
         PLAN: first_plan(top.name or "This repository", commands, has_agents_file=has_agents_file),
     }
     written = [name for name in texts if name not in existing]
     for name in written:
         disk.write_new(top / name, texts[name].encode("utf-8"), mode=0o644)
-    return written
+    return [*written, SCHEMA] if schema is not None else written
+
+
+def _write_schema(top: Path) -> str | None:
+    """Write the schema of the settings, for editors, over an older one at most; return its name, or None."""
+    from bridle.cli.commands.reference.schema import write_schema
+    from bridle.loop.settings.toml_schema import settings_schema
+
+    try:
+        write_schema(settings_schema(), top / SCHEMA)
+    except UsageError:
+        return None  # a file of the user has that name
+    return SCHEMA
 
 
 def _agent() -> str | None:
