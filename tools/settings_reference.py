@@ -30,8 +30,9 @@ max_time = "90m"
 protect = ["migrations/**"]
 ```
 
-An editor checks the file as you type if you give it the schema: `bridle schema bridle.toml --write bridle.schema.json`,
-and `#:schema ./bridle.schema.json` as the first line of the file (Taplo, Even Better TOML).
+An editor checks the file as you type (Taplo, Even Better TOML): `bridle init` writes `bridle.schema.json` and, as the
+first line of `bridle.toml`, `#:schema ./bridle.schema.json`. For a file of your own add that line; the command
+`bridle schema bridle.toml --write bridle.schema.json` writes or updates the schema.
 
 A duration is a number of seconds, or text such as `"90s"`, `"15m"`, `"8h"`, `"1h30m"`, `"2d"`. It must be above 0 and
 at most 100 years. In a pattern, `*` matches within one folder, `**` matches any number of folders, and the name of a
