@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.argument("text", metavar='["…"]', required=False)
 @click.argument("run", metavar="[RUN]", required=False)
 @click.option("--approve", "approved", flag_value=True, type=bool, default=None, help="Approve.")
-@click.option("--reject", "approved", flag_value=False, type=bool, help="Reject.")
+@click.option("--reject", "approved", flag_value=False, type=bool, default=None, help="Reject.")
 @click.option("--list", "lists", is_flag=True, help="List the open questions; then the argument is RUN.")
 @click.option("--resume", is_flag=True, help="Continue the run at once.")
 @click.option("--no-hooks", is_flag=True, help="Run no native hooks, trusted or not.")
