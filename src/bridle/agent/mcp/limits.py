@@ -20,6 +20,7 @@ class McpLimits(msgspec.Struct, frozen=True):
     """The limits of one session."""
 
     connect_seconds: float = CONNECT_SECONDS
+    start_seconds: float = START_SECONDS
     call_seconds: float = CALL_SECONDS
     output_tokens: int = OUTPUT_TOKENS
 
@@ -28,6 +29,7 @@ def limits_from_environment(environment: Mapping[str, str]) -> McpLimits:
     """Return the limits; a value that is not a positive number is ignored."""
     return McpLimits(
         connect_seconds=_number(environment, "MCP_TIMEOUT", CONNECT_SECONDS * 1000) / 1000,
+        start_seconds=_number(environment, "BRIDLE_MCP_START_TIMEOUT", START_SECONDS * 1000) / 1000,
         call_seconds=_number(environment, "MCP_TOOL_TIMEOUT", CALL_SECONDS * 1000) / 1000,
         output_tokens=int(_number(environment, "MAX_MCP_OUTPUT_TOKENS", OUTPUT_TOKENS)),
     )

@@ -9,7 +9,6 @@ from typing import Any
 
 from bridle.agent.mcp import prompts
 from bridle.agent.mcp.config import ServerConfig, parse_servers
-from bridle.agent.mcp.limits import START_SECONDS
 from bridle.agent.mcp.results import ResultReader
 from bridle.agent.mcp.server import CONNECTED, DISABLED, PENDING, McpServer, Place
 from bridle.agent.mcp.tools import ListResources, McpTool, ReadResource
@@ -40,7 +39,7 @@ class McpServers:
     async def started(self) -> None:
         """Wait until every server has connected or failed, or the time for that is over."""
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=START_SECONDS)
+            await asyncio.wait(self._tasks, timeout=self._place.limits.start_seconds)
 
     async def refreshed(self) -> None:
         """Wait for tools that a server has announced."""
