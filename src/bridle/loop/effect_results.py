@@ -269,7 +269,9 @@ class ProtectResult(CopyResult, frozen=True, kw_only=True):
 class CommitResult(CopyResult, frozen=True, kw_only=True):
     """The commit of a task; or why none was made."""
 
-    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"clock", "head", "tree", "refused", "hook", "again"})
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset(
+        {"clock", "head", "tree", "refused", "hook", "reported", "again"}
+    )
 
     commit: str | None = None
     """None where nothing had changed since the last commit."""
@@ -281,6 +283,8 @@ class CommitResult(CopyResult, frozen=True, kw_only=True):
     """The output of the hook that refused the commit."""
     hook: CheckResult | None = None
     """How git's own hook ended that refused it; native hooks have none."""
+    reported: tuple[FileReport, ...] = ()
+    """What code that git's own hooks ran did to the repository."""
     again: str | None = None
     """The tree that would be committed, where it is not the one that the checks ran on."""
 

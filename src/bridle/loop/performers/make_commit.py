@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from bridle.ground import disk
 from bridle.loop.checks.fixed_tree import stage_work
 from bridle.loop.checks.run_check import run_check
-from bridle.loop.effect_results import CheckResult, CommitResult
+from bridle.loop.effect_results import CheckResult, CommitResult, FileReport
 from bridle.loop.effects import OF_GUARD, Check, CommitArgs
 from bridle.loop.performers import pre_hooks
 from bridle.loop.performers.after_check import unchanged_by_checks
@@ -48,6 +48,8 @@ OUTPUT_CHARACTERS = 4000
 # The logs of hooks have numbers after those of checks.
 _NUMBER = 900
 _LIMIT_BYTES = 8 * 1024 * 1024
+# How many reports of a hook are printed and in the receipt.
+SHOWN_NAMES = 20
 
 
 class HookedMessage(Struct, frozen=True):
@@ -57,6 +59,8 @@ class HookedMessage(Struct, frozen=True):
     refused: str | None = None
     hook: CheckResult | None = None
     """How the hook ended that refused it."""
+    reported: tuple[FileReport, ...] = ()
+    """What code that a hook ran did to the repository, as after a check."""
 
 
 async def make_commit(args: CommitArgs, context: RunContext) -> CommitResult:
@@ -84,7 +88,7 @@ async def make_commit(args: CommitArgs, context: RunContext) -> CommitResult:
         return CommitResult(again=staged.tree)  # the checks ran on other files
     hooked = await _run_hooks(args, context, message)
     if hooked.refused is not None:
-        return CommitResult(refused=hooked.refused, hook=hooked.hook)
+        return CommitResult(refused=hooked.refused, hook=hooked.hook, reported=hooked.reported)
     folded = await _fold_agent_commits(git, context, args.tip)
     await refuse_forged(git, staged.tree, await git.head())
     await keep_submodule_commits(context, staged.tree)
@@ -93,7 +97,7 @@ async def make_commit(args: CommitArgs, context: RunContext) -> CommitResult:
     known_files.hand_over(context, args.kind)
     head = commit or await git.head()  # nothing has changed since the last commit, which the verdict is about
     tree = await git.tree_of(head) if head else None
-    return CommitResult(commit=commit, head=head, tree=tree, folded=tuple(folded))
+    return CommitResult(commit=commit, head=head, tree=tree, folded=tuple(folded), reported=hooked.reported)
 
 
 async def _find(git: Git, context: RunContext, args: CommitArgs) -> str | None:
@@ -136,7 +140,10 @@ async def _run_hooks(args: CommitArgs, context: RunContext, message: str) -> Hoo
         hooked = await _run_all(args, context, message, hooks)
     for name in fixed.changed[:1]:
         context.say(f"{args.task}: a git hook changed {name}; the change was reverted")
-    return hooked
+    for report in fixed.reports[:SHOWN_NAMES]:
+        context.say(f"{args.task}: after a git hook: {report.path}: {report.what}")
+    reported = [FileReport(one.path, f"during a git hook: {one.what}") for one in fixed.reports[:SHOWN_NAMES]]
+    return replace(hooked, reported=tuple(reported))
 
 
 async def _run_all(args: CommitArgs, context: RunContext, message: str, hooks: dict[str, Path]) -> HookedMessage:

@@ -166,6 +166,7 @@ class Verdicts:
         for _ in range(COMMIT_ROUNDS):
             committed = await self._requests.for_task(task, args, f"{task.title}: commit")
             task.folded += committed.folded
+            task.report(committed.reported)
             if committed.refused:
                 task.failure = committed.refused
                 task.checks += (committed.hook,) if committed.hook is not None else ()
