@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.loop.fixtures.fake_agent import make_project
 from tests.loop.fixtures.loop_commands import MAKES_FILE, ONE_TASK, run_plan
 
@@ -23,8 +21,7 @@ for command in ('git tag evil', 'git config alias.st evil'):
 """
 
 
-@pytest.mark.usefixtures("sandbox")
-def test_what_the_code_of_a_hook_does_is_in_the_receipt(tmp_path: Path) -> None:
+def test_what_the_code_of_a_hook_does_is_in_the_receipt(tmp_path: Path, sandbox: str) -> None:
     agent = f"{MAKES_FILE}\nopen('mod.py', 'w').write({CODE!r})\n"
     here = make_project(tmp_path, ONE_TASK, agent, **{"mod.py": "", ".gitignore": "__pycache__\n"})
     hook = here.folder / ".git/hooks/pre-commit"

@@ -53,9 +53,8 @@ def run(here: Project) -> tuple[str, str]:
     return here.git("show", f"{branch}:two"), done.stderr
 
 
-@pytest.mark.usefixtures("sandbox")
 @pytest.mark.parametrize("names", [["active=:!x"], ["sub", "active=:!x"], ["other"]])
-def test_a_hidden_repository_is_not_cloned(tmp_path: Path, names: list[str]) -> None:
+def test_a_hidden_repository_is_not_cloned(tmp_path: Path, sandbox: str, names: list[str]) -> None:
     store = Path.home() / ".hidden-store"
     command = f"git init -q {store} && cd {store} && echo hunter2 > key && git add key && git {IDENTITY} commit -q -m a"
     subprocess.run(["/bin/sh", "-ec", command], check=True, timeout=60)
@@ -68,9 +67,8 @@ def test_a_hidden_repository_is_not_cloned(tmp_path: Path, names: list[str]) -> 
     assert "no submodule of the same name" in printed
 
 
-@pytest.mark.usefixtures("sandbox")
 @pytest.mark.parametrize("name", ["planted", "sub"])
-def test_a_planted_git_folder_of_a_submodule_runs_no_program(tmp_path: Path, name: str) -> None:
+def test_a_planted_git_folder_of_a_submodule_runs_no_program(tmp_path: Path, sandbox: str, name: str) -> None:
     """Attack: an agent plants a git folder with a filter, for git to take it for that of a submodule with a new name.
 
     Git uses a folder in `modules` of the worktree's git folder again if it has the name of the submodule, and would run
