@@ -10,6 +10,8 @@ import pytest
 from tests.agent.fixtures.mcp_runs import OFFICIAL, config, init, official, program, results, run_with, statuses
 from tests.agent.fixtures.raw_host import raw_host, says
 
+pytestmark = pytest.mark.real
+
 KINDS = ("stdio", "http", "sse")
 
 
