@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from bridle.agent.conversation.running_calls import RunningCalls
 from bridle.agent.tools.contract.tool import ToolResult
 from bridle.agent.tools.toolbox import FinishedCall, ToolCall
@@ -108,3 +110,18 @@ def test_cancelled_calls_have_ended_and_waiting_ones_never_start() -> None:
         assert [one.call_id for one in calls.unanswered] == ["running", "waiting"]
 
     asyncio.run(asyncio.wait_for(scene(), LIMIT_SECONDS))
+
+
+def test_the_error_of_a_call_that_could_not_be_run_reaches_the_turn() -> None:
+    async def fail(_: ToolCall) -> FinishedCall:
+        raise LookupError("a fault of our own")
+
+    async def main() -> None:
+        calls = RunningCalls(fail)
+        calls.begin(call("a", is_concurrent=True))
+        async with asyncio.timeout(LIMIT_SECONDS):
+            with pytest.raises(LookupError, match="a fault of our own"):
+                await calls.next_done()
+        await calls.cancel()
+
+    asyncio.run(main())

@@ -17,7 +17,7 @@ class RunningCalls:
         self._run = run
         self._tasks: list[tuple[asyncio.Task[FinishedCall], bool]] = []
         self._open: dict[str, ToolCall] = {}
-        self._finished: asyncio.Queue[FinishedCall] = asyncio.Queue()
+        self._finished: asyncio.Queue[FinishedCall | Exception] = asyncio.Queue()
 
     def begin(self, call: ToolCall) -> None:
         """Start a call. One that is not concurrent waits for all before it, and all after it wait for it."""
@@ -36,8 +36,10 @@ class RunningCalls:
         return list(self._open.values())
 
     async def next_done(self) -> FinishedCall:
-        """Wait for the next call to finish, in any order."""
+        """Wait for the next call to finish, in any order; raise the error of one that could not be run."""
         done = await self._finished.get()
+        if isinstance(done, Exception):
+            raise done
         self._open.pop(done.call.call_id, None)
         return done
 
@@ -51,6 +53,10 @@ class RunningCalls:
     async def _run_after(self, before: list[asyncio.Task[FinishedCall]], call: ToolCall) -> FinishedCall:
         if before:
             await asyncio.wait(before)
-        done = await self._run(call)
+        try:
+            done = await self._run(call)
+        except Exception as error:
+            self._finished.put_nowait(error)  # the turn would wait for this call for ever
+            raise
         self._finished.put_nowait(done)
         return done
