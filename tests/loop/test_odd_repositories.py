@@ -349,8 +349,8 @@ def test_nested_repositories_are_named_and_left_alone(tmp_path: Path) -> None:
 
 
 def make_nested(here: Project, name: str) -> None:
-    """Make a nested repository of the user, with a commit."""
-    commit = "git -c user.name=a -c user.email=a commit -q -m nested"
+    """Make a nested repository of the user, with a commit that no other one has in the same second."""
+    commit = f"git -c user.name=a -c user.email=a commit -q -m {name}"
     shell(here, f"git init -q {name} && cd {name} && echo 1 > file && git add file && {commit}")
 
 
