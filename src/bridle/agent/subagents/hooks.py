@@ -1,4 +1,4 @@
-"""The hooks of a sub-agent: those of the session, told which agent they are about."""
+"""The hooks of a sub-agent: those of the session, with the id and type of the agent in their input."""
 
 from __future__ import annotations
 
