@@ -21,6 +21,7 @@ def test_all_fields_of_json_are_read() -> None:
             "maxTurns": 3,
             "skills": ["greet"],
             "background": True,
+            "isolation": "worktree",
         },
         "flag",
     )
@@ -28,6 +29,7 @@ def test_all_fields_of_json_are_read() -> None:
     assert definition.denied_tools == ("Write", "Edit")
     assert (definition.model, definition.permission_mode, definition.max_turns) == ("haiku", "plan", 3)
     assert (definition.skills, definition.in_background, definition.source) == (("greet",), True, "flag")
+    assert definition.is_isolated
 
 
 def test_fields_that_say_nothing_leave_the_defaults() -> None:

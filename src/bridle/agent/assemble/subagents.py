@@ -30,6 +30,7 @@ from bridle.agent.subagents.agent_tool import DEPTH_LIMIT, AgentTool
 from bridle.agent.subagents.builtin import BUILT_IN, NOTES
 from bridle.agent.subagents.catalogue import Agents
 from bridle.agent.subagents.definitions import AgentDefinition, Source, read_definition
+from bridle.agent.subagents.git_worktree import GitWorktree, Worktrees
 from bridle.agent.subagents.hooks import AgentHooks
 from bridle.agent.subagents.make_subagent import (
     AgentApprover,
@@ -123,6 +124,7 @@ class AgentFactory:
         self._memory, self._may_bypass = memory, may_bypass
         self.shows_texts = False
         """Whether the host wants the texts of sub-agents too."""
+        self._worktrees = Worktrees(inputs.cwd, inputs.environment, base=_base(inputs))
         self._toolbox: Toolbox
         self._requests: ModelRequests
         self._main: Conversation
@@ -139,6 +141,7 @@ class AgentFactory:
             make,
             self._background,
             lambda: self._main.background,
+            self._worktrees,
             policy=lambda: self._setup.policy,
             depth=depth,
         )
@@ -148,12 +151,18 @@ class AgentFactory:
         return self.agents.listing(self._setup.policy) if "Agent" in self._toolbox.names else None
 
     def _make(
-        self, caller: ModelSetup, definition: AgentDefinition, identity: AgentIdentity, model: str | None
+        self,
+        caller: ModelSetup,
+        definition: AgentDefinition,
+        identity: AgentIdentity,
+        model: str | None,
+        worktree: GitWorktree | None,
     ) -> AgentParts:
         inputs, main = self._inputs, self._requests
-        log = self._agent_log(identity)
+        place = worktree.path if worktree is not None else _folder(caller) or inputs.cwd
+        log = self._agent_log(identity, place)
         folders = tuple(Path(folder) for folder in self._setup.policy.folders)
-        shell = AgentFolder(inputs.cwd, inputs.environment, log.session.id, folders).shell()
+        shell = AgentFolder(place, inputs.environment, log.session.id, folders).shell()
         background = self._background.with_shell(shell)
         setup = AgentSetup(
             model=chosen_model(definition, model, caller.model, inputs.environment),
@@ -161,6 +170,7 @@ class AgentFactory:
             shell_folder=lambda: str(shell.cwd),
             thinking_tokens=0,
             caller=caller,
+            worktree=worktree,
             mode=chosen_mode(
                 definition, caller.policy.mode, may_bypass=self._may_bypass, is_trusted=_is_trusted(inputs)
             ),
@@ -183,11 +193,13 @@ class AgentFactory:
         toolbox = Toolbox(list(tools.values()), names, note=self._note, approver=approver, hooks=hooks)
         options = self._options(definition)
 
-        async def close() -> None:
+        async def close() -> GitWorktree | None:
             await background.stop_commands()
             await shell.close()
             await log.save()
             log.session.close()
+            is_kept = worktree is not None and await self._worktrees.leave(worktree)
+            return worktree if is_kept else None
 
         return AgentParts(
             log=log,
@@ -196,7 +208,7 @@ class AgentFactory:
                 log=log,
                 setup=setup,
                 options=options,
-                prompt=PromptSource(lambda: self._head(definition, setup), self._listings(names)),
+                prompt=PromptSource(lambda: self._head(definition, setup, place), self._listings(names)),
                 toolbox=toolbox,
                 compactor=Compactor(inputs.environment),
                 connect=main.client,
@@ -211,17 +223,16 @@ class AgentFactory:
             close=close,
         )
 
-    def _agent_log(self, identity: AgentIdentity) -> AgentLog:
+    def _agent_log(self, identity: AgentIdentity, place: Path) -> AgentLog:
         main = self._log.session
         session = AgentSession(
-            msgspec.structs.replace(main.origin, cwd=str(self._inputs.cwd)),
+            msgspec.structs.replace(main.origin, cwd=str(place)),
             agent_transcript(main, identity.id),
             agent_id=identity.id,
             meta=AgentMeta(identity.type, identity.description, identity.call_id, identity.depth),
             prompt_id=main.prompt_id,
         )
-        cwd = str(self._inputs.cwd)
-        return AgentLog(session, self._writer, identity, shows_texts=lambda: self.shows_texts, cwd=cwd)
+        return AgentLog(session, self._writer, identity, shows_texts=lambda: self.shows_texts, cwd=str(place))
 
     def _agent_hooks(self, log: AgentLog) -> AgentHooks | None:
         if self._hooks is None:
@@ -247,9 +258,10 @@ class AgentFactory:
         agents = (lambda: self.agents.listing(self._setup.policy),) if "Agent" in names else ()
         return (*agents, *((self._skills.listing,) if "Skill" in names else ()))
 
-    async def _head(self, definition: AgentDefinition, setup: ModelSetup) -> RequestHead:
+    async def _head(self, definition: AgentDefinition, setup: ModelSetup, place: Path) -> RequestHead:
         context = await gather_context(context_scope(self._inputs, self._setup))
-        environment = environment_section(context.machine, model=setup.model.id)
+        machine = msgspec.structs.replace(context.machine, cwd=place)
+        environment = environment_section(machine, model=setup.model.id)
         system = f"{definition.prompt}\n\n{NOTES}\n\n# Environment\n{environment}"
         reminder = []
         if definition.reads_instructions:
@@ -295,6 +307,16 @@ def _definitions(sent: object, source: Source) -> list[AgentDefinition]:
         except ValueError as error:
             raise UserError(f"agent {name}: {error}") from error
     return found
+
+
+def _folder(setup: ModelSetup) -> Path | None:
+    return setup.folder if isinstance(setup, AgentSetup) else None
+
+
+def _base(inputs: RunInputs) -> str:
+    """Return the setting `worktree.baseRef`: what new worktrees begin with."""
+    chosen = inputs.settings.other.get("worktree")
+    return str(chosen.get("baseRef", "fresh")) if isinstance(chosen, dict) else "fresh"
 
 
 def _is_trusted(inputs: RunInputs) -> bool:

@@ -14,18 +14,20 @@ from bridle.agent.permissions.rules.policy import Policy
 from bridle.agent.subagents.agent_log import AgentIdentity
 from bridle.agent.subagents.builtin import DEFAULT
 from bridle.agent.subagents.catalogue import Agents
-from bridle.agent.subagents.definitions import AgentDefinition
+from bridle.agent.subagents.definitions import WORKTREE, AgentDefinition
+from bridle.agent.subagents.git_worktree import GitWorktree, Worktrees
 from bridle.agent.subagents.run_subagent import AgentParts, BackgroundAgent, Subagent
 from bridle.agent.tools.contract.input_schema import JsonSchema, input_schema
 from bridle.agent.tools.contract.tool import ToolResult, failed_result
 from bridle.agent.tools.shell.background import BackgroundTasks
+from bridle.errors import UserError
 
 # An agent at this depth cannot start another one, as measured with Claude Code.
 DEPTH_LIMIT = 5
 MODELS = ("sonnet", "opus", "haiku", "fable")
 
-MakeParts = Callable[[AgentDefinition, AgentIdentity, str | None], AgentParts]
-"""Makes a sub-agent of a definition; the last argument is the model that the call names."""
+MakeParts = Callable[[AgentDefinition, AgentIdentity, str | None, GitWorktree | None], AgentParts]
+"""Makes a sub-agent of a definition; the last arguments are the model that the call names, and its own worktree."""
 
 
 class AgentInput(msgspec.Struct, frozen=True):
@@ -49,7 +51,8 @@ class AgentTool:
         "- description: the task in three to five words.\n"
         "- subagent_type: one of the listed agents; general-purpose if it is missing.\n"
         "- model: another model than the agent's own.\n"
-        "- run_in_background: return at once; you are notified when the agent ends.\n\n"
+        "- run_in_background: return at once; you are notified when the agent ends.\n"
+        "- isolation: worktree for a git worktree of the agent's own; it is kept if the agent changes files.\n\n"
         "Several calls in one message run concurrently. For a single file or a known name, use the other tools: they"
         " are faster."
     )
@@ -72,13 +75,14 @@ class AgentTool:
         make: MakeParts,
         background: BackgroundTasks,
         events: Callable[[], BackgroundEvents],
+        worktrees: Worktrees,
         *,
         policy: Callable[[], Policy],
         depth: int = 0,
     ) -> None:
         """`depth` is that of the agent that has the tool: 0 for the main agent."""
         self._agents, self._make, self._background, self._events = agents, make, background, events
-        self._policy, self._depth = policy, depth
+        self._worktrees, self._policy, self._depth = worktrees, policy, depth
 
     async def run(self, request: AgentInput, *, call_id: str) -> ToolResult:
         """Run a sub-agent to its end, or start it in the background."""
@@ -87,11 +91,6 @@ class AgentTool:
         if definition is None:
             known = ", ".join(agent.name for agent in self._agents.allowed(self._policy()))
             return failed_result(f"Agent type '{name}' not found. Available agents: {known}")
-        if request.isolation is not None:
-            return failed_result(
-                f"Isolation {request.isolation!r} is not supported: sub-agents work in the same files as their caller."
-                " Call Agent again without isolation."
-            )
         identity = AgentIdentity(
             id=new_agent_id(),
             type=name,
@@ -101,7 +100,13 @@ class AgentTool:
             depth=self._depth + 1,
             in_background=request.run_in_background or definition.in_background,
         )
-        agent = Subagent(self._make(definition, identity, request.model))
+        worktree = None
+        if request.isolation == WORKTREE or definition.is_isolated:
+            try:
+                worktree = await self._worktrees.add(f"agent-{identity.id}")
+            except UserError as error:
+                return failed_result(error.message)
+        agent = Subagent(self._make(definition, identity, request.model, worktree))
         return self._start_in_background(agent) if identity.in_background else await agent.run()
 
     def _start_in_background(self, agent: Subagent) -> ToolResult:

@@ -15,6 +15,7 @@ Source = Literal["built-in", "plugin", "user", "project", "flag", "host"]
 
 INHERITED_MODEL = "inherit"
 ALL_TOOLS = "*"
+WORKTREE = "worktree"
 
 
 class AgentDefinition(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +36,8 @@ class AgentDefinition(msgspec.Struct, frozen=True, kw_only=True):
     skills: tuple[str, ...] = ()
     """The skills whose texts it starts with."""
     in_background: bool = False
+    is_isolated: bool = False
+    """Whether it works in a git worktree of its own."""
     source: Source = "built-in"
     reads_instructions: bool = True
     """Whether it gets the project's instructions."""
@@ -73,6 +76,7 @@ def _definition(name: str, description: str, prompt: str, fields: Mapping[str, A
         max_turns=_turns(fields.get("maxTurns")),
         skills=as_words(fields.get("skills")),
         in_background=as_flag(fields.get("background"), default=False),
+        is_isolated=fields.get("isolation") == WORKTREE,
         source=source,
     )
 

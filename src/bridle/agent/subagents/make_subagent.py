@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from bridle.agent.conversation.model_setup import ModelSetup
 from bridle.agent.model.api.models import DEFAULT_CHAT_MODEL, Model, resolve_model
 from bridle.agent.permissions.approval import Approved, Approver, CallToApprove, Rejected
-from bridle.agent.permissions.rules.policy import Policy, with_mode, with_shell_folder
+from bridle.agent.permissions.rules.policy import Policy, in_worktree, with_mode, with_shell_folder
 from bridle.agent.permissions.rules.syntax import parse_rule
 from bridle.agent.subagents.definitions import AgentDefinition
+from bridle.agent.subagents.git_worktree import GitWorktree
 from bridle.agent.tools.shell.shell import Shell
 
 # Tools that only the main agent has.
@@ -50,12 +51,23 @@ class AgentSetup(ModelSetup, kw_only=True):
     caller: ModelSetup
     mode: str | None = None
     """The permission mode of the agent; None for that of its caller."""
+    worktree: GitWorktree | None = None
+    """The agent's own worktree; without one it works where its caller does."""
+
+    @property
+    def folder(self) -> Path | None:
+        """The worktree of the agent or of its callers; None in the working copy of the session."""
+        if self.worktree is not None:
+            return self.worktree.path
+        return self.caller.folder if isinstance(self.caller, AgentSetup) else None
 
     def current_policy(self) -> Policy:
         """Return the policy for a call that runs now."""
         policy = self.caller.current_policy()
         if self.mode is not None:
             policy = with_mode(policy, self.mode)
+        if self.worktree is not None:
+            policy = in_worktree(policy, str(self.worktree.path), str(self.worktree.top))
         return with_shell_folder(policy, self.shell_folder())
 
 

@@ -8,13 +8,14 @@ from typing import Any
 from bridle.agent.stdio.task_events import TaskUsage
 from bridle.agent.subagents.agent_log import AgentLog
 from bridle.agent.subagents.builtin import ONE_SHOT
+from bridle.agent.subagents.git_worktree import GitWorktree
 from bridle.agent.tools.contract.tool import ToolResult
 
 NO_OUTPUT = "(The agent ended without a report.)"
 
 
-def final_report(log: AgentLog, model: str) -> ToolResult:
-    """Return the result of the call that started an agent."""
+def final_report(log: AgentLog, model: str, kept: GitWorktree | None) -> ToolResult:
+    """Return the result of the call that started an agent; `kept` is the worktree that it leaves."""
     text, progress, identity = log.last_text, log.progress, log.identity
     tokens = _all_tokens(log)
     content = [{"type": "text", "text": text or NO_OUTPUT}]
@@ -23,7 +24,7 @@ def final_report(log: AgentLog, model: str) -> ToolResult:
             {
                 "type": "text",
                 "text": (
-                    f"agentId: {identity.id}\n<usage>subagent_tokens: {tokens}\n"
+                    f"agentId: {identity.id}\n{_place(kept)}<usage>subagent_tokens: {tokens}\n"
                     f"tool_uses: {progress.tool_uses}\nduration_ms: {progress.milliseconds}</usage>"
                 ),
             }
@@ -42,6 +43,8 @@ def final_report(log: AgentLog, model: str) -> ToolResult:
     }
     if progress.stats is not None:
         detail["toolStats"] = progress.stats
+    if kept is not None:
+        detail |= {"worktreePath": str(kept.path), "worktreeBranch": kept.branch}
     return ToolResult(content, detail=detail)
 
 
@@ -68,7 +71,9 @@ def launch_report(log: AgentLog, model: str, output_file: Path) -> ToolResult:
     return ToolResult([{"type": "text", "text": text}], detail=detail)
 
 
-def notice_text(log: AgentLog, status: str, summary: str, output_file: Path, usage: TaskUsage) -> str:
+def notice_text(
+    log: AgentLog, status: str, summary: str, output_file: Path, usage: TaskUsage, kept: GitWorktree | None
+) -> str:
     """Return the message that reports the end of an agent in the background to the model."""
     identity = log.identity
     parts = [
@@ -83,7 +88,14 @@ def notice_text(log: AgentLog, status: str, summary: str, output_file: Path, usa
         f"<usage><subagent_tokens>{usage.total_tokens}</subagent_tokens><tool_uses>{usage.tool_uses}</tool_uses>"
         f"<duration_ms>{usage.duration_ms}</duration_ms></usage>"
     )
+    if kept is not None:
+        place = f"<worktreePath>{kept.path}</worktreePath><worktreeBranch>{kept.branch}</worktreeBranch>"
+        parts.append(f"<worktree>{place}</worktree>")
     return "\n".join(["<task-notification>", *parts, "</task-notification>"])
+
+
+def _place(kept: GitWorktree | None) -> str:
+    return "" if kept is None else f"worktreePath: {kept.path}\nworktreeBranch: {kept.branch}\n"
 
 
 def _all_tokens(log: AgentLog) -> int:

@@ -19,6 +19,7 @@ from bridle.agent.conversation.turn_result import Ending, TurnCounts
 from bridle.agent.sessions.api_messages import text_block
 from bridle.agent.stdio.task_events import TaskNotification, TaskPatch, TaskUpdated, TaskUsage
 from bridle.agent.subagents.agent_log import AgentLog, now_ms, started_event
+from bridle.agent.subagents.git_worktree import GitWorktree
 from bridle.agent.subagents.hooks import AgentHooks
 from bridle.agent.subagents.report import final_report, launch_report, notice_text
 from bridle.agent.tools.contract.tool import ToolResult
@@ -39,8 +40,8 @@ class AgentParts(msgspec.Struct, frozen=True):
     """Returns what the agent reads after its prompt: the texts of its skills."""
     interrupt_caller: Callable[[], None]
     """Ends the main turn: the host demanded it when it rejected a call of the agent."""
-    close: Callable[[], Awaitable[None]]
-    """Ends everything that its calls left running, and closes its transcript."""
+    close: Callable[[], Awaitable[GitWorktree | None]]
+    """Ends everything that its calls left running, closes its transcript; returns its worktree if that is kept."""
 
 
 class Subagent:
@@ -49,7 +50,8 @@ class Subagent:
     def __init__(self, parts: AgentParts) -> None:
         self._parts, self.log = parts, parts.log
         self._model = parts.setup.model.shown
-        self._turn: Turn | None = None
+        self.kept: GitWorktree | None = None
+        """The worktree of an agent that has ended and changed something in it."""
 
     def announce(self) -> None:
         """Print that the agent starts."""
@@ -68,7 +70,7 @@ class Subagent:
         self._notify("completed")
         if ending.terminal_reason == "aborted_tools":
             self._parts.interrupt_caller()
-        return final_report(self.log, self._model)
+        return final_report(self.log, self._model, self.kept)
 
     async def run_in_background(self) -> Status:
         """Run the agent beside the conversation; return how it ended."""
@@ -121,7 +123,7 @@ class Subagent:
 
     async def _end(self, status: str) -> None:
         """End what the agent left running, and print its end."""
-        await self._parts.close()
+        self.kept = await self._parts.close()
         self.log.emit(TaskUpdated(task_id=self.log.identity.id, patch=TaskPatch(status, now_ms())))
 
     def _notify(self, status: str) -> None:
@@ -187,7 +189,7 @@ class BackgroundAgent:
         summary = f'Agent "{self.description}" {"finished" if self.status == "completed" else "failed"}'
         usage = self._agent.log.progress.usage
         event = self._notification(self.status, summary, output_file=str(self._output_file), usage=usage)
-        text = notice_text(self._agent.log, self.status, summary, self._output_file, usage)
+        text = notice_text(self._agent.log, self.status, summary, self._output_file, usage, self._agent.kept)
         self._events.notify(Notice(event, text))
 
     def _notification(

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from bridle.agent.permissions.decide import decide
 from bridle.agent.permissions.rules.file_access import denial, is_hidden, judge_file, may_change, may_read
-from bridle.agent.permissions.rules.policy import Allowed, Denied, NeedsApproval, Policy
+from bridle.agent.permissions.rules.policy import Allowed, Denied, NeedsApproval, Policy, in_worktree
 from bridle.agent.permissions.rules.syntax import Rule, parse_rule
 
 
@@ -151,3 +152,27 @@ def test_a_loop_of_links_is_an_error_of_the_path_and_no_denial(work: Path, tool:
         assert isinstance(verdict, Denied)
         assert not verdict.is_listed
         assert f"ELOOP: too many symbolic links encountered, statx '{work / path}'" in verdict.text
+
+
+def in_a_worktree(work: Path, **fields: Any) -> Policy:
+    worktree = work / ".claude/worktrees/a"
+    worktree.mkdir(parents=True, exist_ok=True)
+    return in_worktree(policy(work, **fields), str(worktree), str(work))
+
+
+def test_an_agent_in_a_worktree_changes_its_own_files_and_none_of_the_working_copy(work: Path) -> None:
+    for fields in ({"mode": "acceptEdits"}, {"allow": ("Write",)}, {"mode": "bypassPermissions"}):
+        current = in_a_worktree(work, **fields)
+        for path, kind in (("src/a", Allowed), (f"{work}/src/a", Denied), (f"{work}/.claude/worktrees/b/a", Denied)):
+            assert type(judge_file("Write", {"file_path": path}, current)) is kind, (fields, path)
+    inside = judge_file("Write", {"file_path": ".git/config"}, in_a_worktree(work, mode="acceptEdits"))
+    assert isinstance(inside, NeedsApproval)
+
+
+def test_deny_rules_hold_in_a_worktree_and_in_the_working_copy(work: Path) -> None:
+    current = in_a_worktree(work, deny=("Read(./secrets/**)",), allow=("Read",))
+    for path in ("secrets/a", f"{work}/secrets/a"):
+        assert isinstance(judge_file("Read", {"file_path": path}, current), Denied)
+        command = decide("Bash", {"command": f"cat {path}"}, current)
+        assert isinstance(command, Denied), path
+    assert isinstance(judge_file("Read", {"file_path": f"{work}/src/a"}, current), Allowed)

@@ -33,6 +33,7 @@ print(json.dumps([known, paths, len(told.get("agent_id", ""))]), file=open("{W}/
 BLOCK_ONCE = (
     f"""if [ ! -e "{W}/once" ]; then touch "{W}/once"; echo '{{"decision":"block","reason":"look again"}}'; fi"""
 )
+COMMIT = "git config user.email a@b.c; git config user.name a; git add -A; git commit -qm one"
 SESSION = "11111111-2222-4333-8444-555555555555"
 # The id of an agent in the background, from the result of the call that started it.
 AGENT_ID = {"id": {"from": "tool_results", "pattern": "agentId: (a[0-9a-f]+)"}}
@@ -396,6 +397,46 @@ SCENARIOS = (
             says("Looked."),
             says("Done."),
         ),
+    ),
+    Scenario(
+        "sub-agents in worktrees",
+        (prompt("go", *ALLOW, "--permission-mode", "acceptEdits"),),
+        (
+            agent("Too early", "look", isolation="worktree"),
+            calls("Bash", command=COMMIT),
+            agent("Only looks", "look", isolation="worktree"),
+            calls("Bash", command="pwd; git branch"),
+            says("looked"),
+            agent("Writes", "write", subagent_type="iso"),
+            calls("Write", file_path="new.txt", content="x"),
+            calls("Bash", command="touch b.txt; pwd"),
+            calls("Write", file_path=f"{W}/main.txt", content="x"),
+            calls("Read", file_path=f"{W}/a.txt"),
+            says("wrote"),
+            agent("Commits", "commit", isolation="worktree"),
+            calls("Bash", command="git commit --allow-empty -qm two; git log --oneline | wc -l"),
+            says("committed"),
+            calls("Bash", command="git worktree list | wc -l; git branch | wc -l; git status --short"),
+            says("Done."),
+        ),
+        files={
+            "a.txt": "a\n",
+            ".claude/agents/iso.md": document("iso", "You are ISO.", "isolation: worktree"),
+        },
+    ),
+    Scenario(
+        "a worktree for a sub-agent in the background",
+        (dialogue(message("go"), AwaitEvent("result", 2), more=ALLOW),),
+        (
+            calls("Bash", command=COMMIT),
+            agent("Behind", "BEHIND", run_in_background=True, isolation="worktree"),
+            when({"contains": "BEHIND"}, call("Bash", command="touch new"), delay_seconds=2, id="msg_101"),
+            when({"tool_result_of": "Agent"}, "Started."),
+            when({"tool_result_of": "Bash"}, "The report.", id="msg_102"),
+            says("Noted."),
+        ),
+        files={"a.txt": "a\n"},
+        any_order=True,
     ),
     Scenario(
         "the texts of a sub-agent",

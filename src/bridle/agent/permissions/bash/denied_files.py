@@ -12,6 +12,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from bridle.agent.permissions.bash.git_content import GitContent, git_content
 from bridle.agent.permissions.bash.parsed_command import Redirect
 from bridle.agent.permissions.bash.searches import SEARCHES, Search, read_search
@@ -47,7 +49,11 @@ def guards_files(policy: Policy) -> bool:
 
 def uses_denied_file(lines: Sequence[tuple[Word, ...]], redirects: Sequence[Redirect], policy: Policy) -> bool:
     """Return whether one of the command lines, or a redirection, uses a file that a rule denies."""
-    return _DeniedFiles(lines, policy).are_used(lines, redirects)
+    folder = policy.shell_folder or policy.cwd
+    policies = [policy]
+    if policy.checkout is not None:  # the rules of the working copy are relative to it
+        policies.append(msgspec.structs.replace(policy, cwd=policy.checkout, shell_folder=folder))
+    return any(_DeniedFiles(lines, each).are_used(lines, redirects) for each in policies)
 
 
 class _DeniedFiles:

@@ -64,6 +64,13 @@ _ACTIONS: Final = {
 }
 
 
+def isolated(worktree: str) -> str:
+    return (
+        f"<tool_use_error>This agent is isolated in the worktree {worktree}. Edit the worktree copy of this file"
+        " instead of the shared-checkout path.</tool_use_error>"
+    )
+
+
 def bypass_as_root(source: str) -> str:
     return f"{source} cannot be used with root/sudo privileges for security reasons"
 

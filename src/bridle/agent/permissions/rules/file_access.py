@@ -12,7 +12,6 @@ from bridle.agent.permissions.rules import denial_messages
 from bridle.agent.permissions.rules.policy import Allowed, Denied, NeedsApproval, Policy, Verdict
 from bridle.agent.permissions.rules.rule_paths import (
     is_inside,
-    is_protected,
     matches,
     matches_any_case,
     protection,
@@ -50,6 +49,8 @@ def judge_file(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdi
             if searches
             else Denied(denial_messages.DENIED_FOLDER, is_listed=False)
         )
+    if writes and _is_shared(resolved, policy):
+        return Denied(denial_messages.isolated(policy.cwd), is_listed=False)
     ask_rule = file_rule(policy.ask, resolved, policy, tool=tool)
     if ask_rule is not None:
         reason = (
@@ -84,8 +85,25 @@ def _first_rule(
 def denial(resolved: str, policy: Policy, *, tool: str) -> Rule | None:
     """Return the rule that denies this path, or everything below it."""
     paths = (resolved, f"{resolved}/{_ANY_NAME}")
-    found = (_first_rule(policy.deny, path, policy, tool, matches_any_case) for path in paths)
+    policies = (policy,) if policy.checkout is None else (policy, replace(policy, cwd=policy.checkout))
+    found = (_first_rule(policy.deny, path, each, tool, matches_any_case) for path in paths for each in policies)
     return next((rule for rule in found if rule is not None), None)
+
+
+def _is_shared(resolved: str, policy: Policy) -> bool:
+    """Return whether a file is of the working copy that an agent in a worktree must not change."""
+    return (
+        policy.checkout is not None
+        and is_inside(resolved, (policy.checkout,))
+        and not is_inside(resolved, policy.working_folders)
+    )
+
+
+def _protection(resolved: str, policy: Policy) -> str | None:
+    """Return the name in a path that protects it; where a worktree lies does not count."""
+    if policy.checkout is not None and is_inside(resolved, (policy.cwd,)):
+        resolved = resolved.removeprefix(policy.cwd)
+    return protection(resolved)
 
 
 def may_change(resolved: str, policy: Policy, *, tool: str | None = None) -> str | None:
@@ -93,7 +111,7 @@ def may_change(resolved: str, policy: Policy, *, tool: str | None = None) -> str
 
     Without a tool it is a Bash command that would change the file; rules without a pattern do not apply then.
     """
-    guard = protection(resolved)
+    guard = _protection(resolved, policy)
     for rule in policy.allow:
         if rule.specifier is None and tool is None:
             continue
@@ -153,7 +171,7 @@ def _judge_write(tool: str, path: str, resolved: str, policy: Policy) -> Verdict
     if allowed is not None:
         return Allowed(allowed, resolved)
     reason = _reason(path, resolved, writes=True)
-    if is_protected(resolved):
+    if _protection(resolved, policy) is not None:
         return NeedsApproval(reason, advice, kind="safetyCheck")
     if is_inside(resolved, policy.working_folders):
         return NeedsApproval(reason, f"{advice[:-1]}; or --permission-mode acceptEdits.", None, (accept,))

@@ -25,6 +25,8 @@ class Policy(msgspec.Struct, frozen=True):
     """Further working folders, resolved."""
     shell_folder: str | None = None
     """The shell's current folder; None: the folder of the project."""
+    checkout: str | None = None
+    """Of an agent in a worktree: the working copy that it must not change, whose deny rules hold here as well."""
 
     @property
     def working_folders(self) -> tuple[str, ...]:
@@ -76,6 +78,11 @@ Verdict = Allowed | Denied | NeedsApproval
 
 def with_mode(policy: Policy, mode: str) -> Policy:
     return msgspec.structs.replace(policy, mode=mode)
+
+
+def in_worktree(policy: Policy, worktree: str, checkout: str) -> Policy:
+    """Return the policy of an agent that works in a worktree of `checkout`."""
+    return msgspec.structs.replace(policy, cwd=worktree, shell_folder=None, checkout=checkout)
 
 
 def with_shell_folder(policy: Policy, folder: str) -> Policy:
