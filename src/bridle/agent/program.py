@@ -101,6 +101,8 @@ async def _converse(options: Options, prompt: str | None) -> int:
         pass
     finally:
         await run.close()
+    if options.mirrors and code != READER_GONE:
+        run.writer.output.flush(FLUSH_SECONDS)  # the last line of the transcript
     if conversation.inbox.invalid is not None:
         _print_error(f"Error parsing streaming input line: {conversation.inbox.invalid.reason}")
     return code

@@ -41,6 +41,34 @@ def test_an_empty_value_is_a_value_in_both_dialects() -> None:
     assert read("-p", "x").tools is None
 
 
+def test_an_empty_session_id_is_none_and_continue_wins_over_resume() -> None:
+    assert read("--session-id", "", "go").session.session_id is None
+    both = read("--continue", "--resume", "11111111-2222-4333-8444-555555555555", "-p", "go").session
+    assert (both.continues, both.resume) == (True, None)
+    assert read("go", "--continue", "--resume").session.continues
+    with pytest.raises(UsageError, match="--resume-session-at requires --resume"):
+        read("go", "--continue", "--resume-session-at", "x")
+
+
+def test_only_the_betas_of_the_original_are_sent() -> None:
+    asked = read("go", "--betas", "context-1m-2025-08-07,other-1")
+    assert asked.betas == ("context-1m-2025-08-07",)
+    [warning] = asked.warnings
+    assert "'other-1' is not allowed" in warning
+
+
+@pytest.mark.parametrize("value", ["zzz", "0", "-1", "1.5"])
+def test_a_task_budget_is_an_integer_of_at_least_1(value: str) -> None:
+    with pytest.raises(UsageError, match="must be an integer of at least 1"):
+        read("go", f"--task-budget={value}")
+    assert read("go", "--task-budget", "7").task_budget == 7
+
+
+def test_a_thinking_budget_below_0_leaves_it_to_the_environment() -> None:
+    assert read("go", "--max-thinking-tokens=-1").thinking_tokens is None
+    assert read("go", "--max-thinking-tokens=0").thinking_tokens == 0
+
+
 def test_a_list_ends_at_the_next_flag_and_takes_commas_and_spaces() -> None:
     asked = read("--allowedTools", "Write", "Read", "Bash(git *)", "-p", "do it")
     assert asked.allowed_tools == ("Write", "Read", "Bash(git *)")
@@ -126,7 +154,7 @@ KNOWN_COMMAND_LINES = {
         "--permission-mode", "acceptEdits", "--continue", "--resume=x", "--settings", "{}", "--add-dir", "/tmp",
         "--mcp-config", "{}", "--include-partial-messages", "--include-hook-events", "--strict-mcp-config",
         "--fork-session", "--resume-session-at=u", "--session-mirror", "--setting-sources=", "--plugin-dir", "d",
-        "--max-thinking-tokens", "5", "--thinking-display", "full", "--effort", "low", "--json-schema", "{}",
+        "--max-thinking-tokens", "5", "--thinking-display", "omitted", "--effort", "low", "--json-schema", "{}",
         "--input-format", "stream-json",
     ],
     "typescript sdk": [

@@ -84,6 +84,16 @@ def test_no_line_raises(data: bytes) -> None:
     read_line(data)
 
 
+def test_a_message_whose_id_came_before_is_not_queued_again() -> None:
+    inbox = Inbox(received={"old"})
+    repeated: list[Prompt] = []
+    inbox.on_repeated = repeated.append
+    for text, uuid in (("one", "old"), ("two", "new"), ("two", "new"), ("three", None), ("three", None)):
+        inbox.add_prompt(Prompt(text, uuid))
+    assert [prompt.text for prompt in inbox.messages] == ["two", "three", "three"]
+    assert [prompt.text for prompt in repeated] == ["one", "two"]
+
+
 def read_input(data: bytes) -> Inbox:
     """An inbox after everything was read from a pipe that was closed."""
 

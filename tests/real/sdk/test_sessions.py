@@ -61,6 +61,22 @@ def test_structured_output_of_a_client_is_in_its_result(acts: Acts) -> None:
         assert results(messages)[0]["structured_output"] == {"n": 7}
 
 
+def test_a_store_of_the_host_gets_every_message_of_the_session_and_of_its_agents(acts: Acts) -> None:
+    agent = calls("Agent", description="Look", prompt="look around", subagent_type="general-purpose")
+    with acts(agent, calls("Bash", command="echo inner"), says("Report."), says("Done.")) as drive:
+        messages = drive.query("go", stores=True, allowed_tools=["Bash"])
+        [path] = (drive.scene.home / ".claude" / "projects").glob("*/*.jsonl")
+        stored = of_class(messages, "stored")
+        entries = [entry for message in stored if message["subpath"] is None for entry in message["entries"]]
+        assert entries == [json.loads(line) for line in path.read_text().splitlines()]
+        assert [entry["type"] for entry in entries if entry["type"] in ("user", "assistant")][:2] == [
+            "user",
+            "assistant",
+        ]
+        inner = json.dumps([message["entries"] for message in stored if message["subpath"]])
+        assert all(text in inner for text in ("look around", "echo inner", "Report."))
+
+
 def test_a_variable_of_the_host_reaches_the_commands(acts: Acts) -> None:
     with acts(calls("Bash", command="printenv COLOUR"), says("ok")) as drive:
         messages = drive.query("go", env={"COLOUR": "teal"}, allowed_tools=["Bash"])

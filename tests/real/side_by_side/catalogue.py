@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.real.side_by_side.scenario import Scenario
 from tests.real.side_by_side.scenarios import (
+    command_lines,
     context,
     dialogues,
     endings,
@@ -12,6 +13,7 @@ from tests.real.side_by_side.scenarios import (
     mcp,
     models,
     permissions,
+    replays,
     sessions,
     structured,
     subagents,
@@ -37,6 +39,8 @@ GROUPS = (
     histories,
     subagents,
     mcp,
+    command_lines,
+    replays,
 )
 
 

@@ -39,7 +39,7 @@ def differences(real: dict[str, Any], ours: dict[str, Any]) -> list[Difference]:
 
 def shape(scenario: Scenario, seen: Seen) -> dict[str, Any]:
     """All that is compared of one program, normalised."""
-    clean = normalised(seen)
+    clean = normalised(seen, repr(scenario.starts))
     found: dict[str, Any] = {
         "start": [_started(scenario, start, clean) for start in seen.starts],
         "request": [clean(request) for request in _requests(scenario, seen)],

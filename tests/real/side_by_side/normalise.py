@@ -55,9 +55,9 @@ PATTERNS = (
 )
 
 
-def normalised(seen: Seen) -> Callable[[Any], Any]:
-    """The function that takes away what is this run's alone, at any depth of a value."""
-    names = dict(_names(seen))
+def normalised(seen: Seen, given: str = "") -> Callable[[Any], Any]:
+    """The function that takes away what is this run's alone, at any depth of a value; ids in `given` are everyone's."""
+    names = {**_given_ids(given), **dict(_names(seen))}
 
     def text(value: str) -> str:
         for name, token in names.items():
@@ -91,6 +91,12 @@ def _names(seen: Seen) -> Iterator[tuple[str, str]]:
         ids = (event[key] for event in events if isinstance(event.get(key), str))
         for number, found in enumerate(dict.fromkeys(ids), start=1):
             yield found, f"<{kind}-{number}>"
+
+
+def _given_ids(text: str) -> dict[str, str]:
+    """The ids that the scenario itself has, numbered: they must come out as they went in."""
+    ids = dict.fromkeys(_UUID.findall(text))
+    return {found: f"<given-{number}>" for number, found in enumerate(ids, start=1)}
 
 
 def _as_set(items: Sequence[Any], clean: Callable[[Any], Any]) -> Any:

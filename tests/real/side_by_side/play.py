@@ -79,9 +79,11 @@ def play(program: Path, scenario: Scenario, folder: Path) -> Seen:
         path.write_text(_placed(text, here), encoding="utf-8", newline="")
     script = json.loads(_placed(json.dumps(script_of(scenario)), here))
     with running(load_script(script)) as stage:
-        starts = tuple(_run(program, start, stage, home, workspace) for start in scenario.starts)
+        starts: list[Started] = []
+        for start in scenario.starts:
+            starts.append(_run(program, start, stage, workspace, {**here, **_message_ids(starts)}))
         asked = tuple(request.body for request in stage.requests if request.path == "/v1/messages")
-    return Seen(home, workspace, starts, asked, _files(workspace), tuple(_transcripts(home)))
+    return Seen(home, workspace, tuple(starts), asked, _files(workspace), tuple(_transcripts(home)))
 
 
 class _Process:
@@ -152,8 +154,8 @@ class _Process:
             self.error += line
 
 
-def _run(program: Path, start: Start, stage: Stage, home: Path, workspace: Path) -> Started:
-    here = {"<workspace>": str(workspace), "<home>": str(home)}
+def _run(program: Path, start: Start, stage: Stage, workspace: Path, here: dict[str, str]) -> Started:
+    home = Path(here["<home>"])
     mark = f"side-by-side-{uuid.uuid4().hex}"
     process = subprocess.Popen(
         [str(program), *(_placed(word, here) for word in start.arguments)],
@@ -178,6 +180,15 @@ def _run(program: Path, start: Start, stage: Stage, home: Path, workspace: Path)
         running_program.collect()
     stdout = b"".join(running_program.lines).decode()
     return Started(process.returncode, stdout, running_program.error.decode(), _events(stdout), left)
+
+
+def _message_ids(starts: list[Started]) -> dict[str, str]:
+    """The ids of the messages so far: `<assistant-2>` is that of the second answer, over all starts."""
+    found: dict[str, str] = {}
+    for kind in ("assistant", "user"):
+        events = (event for start in starts for event in start.events if event.get("type") == kind)
+        found |= {f"<{kind}-{place}>": str(event.get("uuid")) for place, event in enumerate(events, start=1)}
+    return found
 
 
 def _do(step: Step, program: _Process, stage: Stage, asked_before: int, workspace: Path, here: dict[str, str]) -> None:

@@ -16,7 +16,7 @@ from bridle.agent.assemble.host_control import HostControl, HostParts
 from bridle.agent.assemble.mcp_servers import RunServers
 from bridle.agent.assemble.prompt import nested_instructions
 from bridle.agent.assemble.resumed_state import restore_state
-from bridle.agent.assemble.run_inputs import RunInputs
+from bridle.agent.assemble.run_inputs import RunInputs, folder_warnings
 from bridle.agent.assemble.session_description import SessionDescription
 from bridle.agent.assemble.subagents import AgentFactory, find_agents, with_main_agent
 from bridle.agent.command_line.options import Options
@@ -105,7 +105,11 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
         tools.append(run_tools.skill_tool(skills, setup, session.id, inline))
     structured = StructuredOutput(Schema.parse(options.json_schema)) if options.json_schema is not None else None
     log = MessageLog(session, writer := _writer(inputs, output))
-    inbox = Inbox()
+    if options.mirrors:
+        from bridle.agent.stdio.transcript_mirror import mirror  # late: for hosts that store sessions
+
+        session.on_written = mirror(writer.output.write)
+    inbox = Inbox(received={uuid for uuid, role in session.history.lines if role == "user"})
     host = _host(inputs, inbox, writer)
     hooks, hook_warnings = session_hooks(inputs, setup, log, host, debug_log.note)
     approver = _approver(inputs, setup, host, may_bypass=may_bypass)
@@ -147,6 +151,9 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
         connect=partial(_connect, credentials, inputs.environment),
         hooks=hooks,
         on_compacted=memory.forget_views,
+        model_for=lambda now: (
+            models.plan_model(now.model, inputs.environment) if now.policy.mode == "plan" else now.model
+        ),
     )
     conversation = Conversation(
         options=conversation_options,
@@ -180,8 +187,10 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
     )
     control = HostControl(parts, writer.output.write)
     control.attach(inbox)
+    inbox.on_repeated = conversation.acknowledge
     warnings = (
         *options.warnings,
+        *folder_warnings(inputs),
         *inputs.settings.warnings,
         *hook_warnings,
         *servers.warnings,
@@ -207,7 +216,8 @@ def _inputs(options: Options, cwd: Path, outer: Mapping[str, str]) -> RunInputs:
     config_folder = Path(config) if config else Path(outer.get("HOME") or Path.home()) / ".claude"
     sources = () if options.is_bare or options.is_safe else options.setting_sources
     settings = load_settings(cwd, config_folder, sources, options.settings, outer)
-    return RunInputs(options, settings, cwd, config_folder, {**outer, **settings.environment})
+    environment = {**outer, **settings.environment, models.OWN_BETAS: ",".join(options.betas)}
+    return RunInputs(options, settings, cwd, config_folder, environment)
 
 
 def _policy(inputs: RunInputs) -> tuple[Policy, bool]:
@@ -375,6 +385,8 @@ def _conversation_options(inputs: RunInputs) -> ConversationOptions:
         replays=options.replays,
         limits=Limits(options.max_turns, options.max_budget_usd),
         effort=options.effort,
+        thinking_display=options.thinking_display,
+        task_budget=options.task_budget,
         fallbacks=tuple(models.resolve_model(name, inputs.environment) for name in options.fallback_models),
     )
 

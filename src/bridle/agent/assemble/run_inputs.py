@@ -20,3 +20,12 @@ class RunInputs(msgspec.Struct, frozen=True):
     config_folder: Path
     environment: Mapping[str, str]
     """The environment of the process, with the variables of the settings."""
+
+
+def folder_warnings(inputs: RunInputs) -> list[str]:
+    """Name the values of `--add-dir` that are files."""
+    return [
+        f"{path} is not a directory. Did you mean to add the parent directory {path.parent}?"
+        for folder in inputs.options.add_dirs
+        if (path := inputs.cwd / folder).is_file()
+    ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET
+
 from bridle.agent.assemble.mcp_servers import RunServers
 from bridle.agent.assemble.prompt import Prompt
 from bridle.agent.assemble.run_inputs import RunInputs
@@ -46,7 +48,20 @@ class SessionDescription:
             agents=tuple(self._agents.names),
             skills=self._skills.names(),
             plugins=self._skills.plugins(),
+            plugin_errors=self._plugin_errors() or UNSET,
+            betas=self._inputs.options.betas or UNSET,
         )
+
+    def _plugin_errors(self) -> list[dict[str, str]]:
+        return [
+            {
+                "plugin": f"inline[{place}]",
+                "type": "path-not-found",
+                "message": f"Path not found: {folder} (commands)",
+            }
+            for place, folder in enumerate(self._inputs.options.plugin_dirs)
+            if not (self._inputs.cwd / folder).exists()
+        ]
 
     def _slash_commands(self) -> list[str]:
         if not self._inputs.options.has_commands:

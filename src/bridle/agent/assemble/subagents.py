@@ -232,6 +232,7 @@ class AgentFactory:
             meta=AgentMeta(identity.type, identity.description, identity.call_id, identity.depth),
             prompt_id=main.prompt_id,
         )
+        session.on_written = main.on_written
         return AgentLog(session, self._writer, identity, shows_texts=lambda: self.shows_texts, cwd=str(place))
 
     def _agent_hooks(self, log: AgentLog) -> AgentHooks | None:

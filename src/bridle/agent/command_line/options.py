@@ -5,10 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from bridle.agent.command_line.flags import ParsedFlags
-from bridle.agent.model.api.models import EFFORTS
+from bridle.agent.model.api.models import BETA_WIDE, EFFORTS
 from bridle.agent.permissions.rules.syntax import split_list
 from bridle.agent.sessions.session_request import SessionRequest
 from bridle.errors import UsageError
+
+BETAS = (BETA_WIDE,)
+"""The values of `--betas` that Claude Code accepts."""
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -26,6 +29,8 @@ class Options(msgspec.Struct, frozen=True):
     fallback_models: tuple[str, ...] = ()
     effort: str | None = None
     thinking_tokens: int | None = None
+    thinking_display: str | None = None
+    task_budget: int | None = None
     betas: tuple[str, ...] = ()
     max_turns: int | None = None
     max_budget_usd: float | None = None
@@ -47,6 +52,8 @@ class Options(msgspec.Struct, frozen=True):
     append_system_prompt_file: str | None = None
     excludes_dynamic: bool = False
     session: SessionRequest = SessionRequest()
+    mirrors: bool = False
+    """Whether the lines of the transcript are printed too."""
     plugin_dirs: tuple[str, ...] = ()
     agent: str | None = None
     """The agent of the main thread."""
@@ -84,7 +91,9 @@ def make_options(flags: ParsedFlags) -> Options:
         fallback_models=_names(flags.text("fallback_model")),
         effort=_effort(flags.text("effort")),
         thinking_tokens=_thinking(flags),
-        betas=tuple(split_list(flags.texts("betas") or ())),
+        thinking_display=flags.text("thinking_display"),
+        task_budget=_task_budget(flags.text("task_budget")),
+        betas=tuple(name for name in _beta_names(flags) if name in BETAS),
         max_turns=_turns(flags.text("max_turns")),
         max_budget_usd=_budget(flags.text("max_budget_usd")),
         json_schema=flags.text("json_schema"),
@@ -103,6 +112,7 @@ def make_options(flags: ParsedFlags) -> Options:
         append_system_prompt_file=flags.text("append_system_prompt_file"),
         excludes_dynamic=flags.on("exclude_dynamic_system_prompt_sections"),
         session=_session(flags),
+        mirrors=flags.on("session_mirror") and output_format == "stream-json",
         plugin_dirs=flags.texts("plugin_dir") or (),
         agent=flags.text("agent"),
         agents=flags.text("agents"),
@@ -130,17 +140,19 @@ def _check_formats(flags: ParsedFlags, output_format: str, *, is_stream: bool) -
 
 
 def _session(flags: ParsedFlags) -> SessionRequest:
-    if flags.values.get("resume") is True:
+    if flags.values.get("resume") is True and not flags.on("continue"):
         raise UsageError(
             "Error: --resume requires a valid session ID or session title when used with --print."
             " Usage: claude -p --resume <session-id|title>"
         )
+    if flags.text("resume_session_at") and not flags.on("resume"):
+        raise UsageError("Error: --resume-session-at requires --resume")
     return SessionRequest(
-        session_id=flags.text("session_id"),
-        resume=flags.text("resume"),
+        session_id=flags.text("session_id") or None,
+        resume=None if flags.on("continue") else flags.text("resume"),
         continues=flags.on("continue"),
         forks=flags.on("fork_session"),
-        resume_at=flags.text("resume_session_at"),
+        resume_at=flags.text("resume_session_at") or None,
         name=flags.text("name"),
         persists=not flags.on("no_session_persistence"),
     )
@@ -151,10 +163,19 @@ def _effort(text: str | None) -> str | None:
 
 
 def _warnings(flags: ParsedFlags) -> tuple[str, ...]:
-    effort = flags.text("effort")
-    if effort is None or effort in EFFORTS:
-        return ()
-    return (f"Warning: Unknown --effort value '{effort}', ignoring it. Valid values: {', '.join(EFFORTS)}",)
+    effort, found = flags.text("effort"), []
+    if effort is not None and effort not in EFFORTS:
+        found.append(f"Warning: Unknown --effort value '{effort}', ignoring it. Valid values: {', '.join(EFFORTS)}")
+    found += [
+        f"Warning: Beta header '{name}' is not allowed. Only the following betas are supported: {', '.join(BETAS)}"
+        for name in _beta_names(flags)
+        if name not in BETAS
+    ]
+    return tuple(found)
+
+
+def _beta_names(flags: ParsedFlags) -> list[str]:
+    return split_list(flags.texts("betas") or ())
 
 
 def _tools(flags: ParsedFlags) -> tuple[str, ...] | None:
@@ -185,11 +206,20 @@ def _budget(text: str | None) -> float | None:
     return number
 
 
+def _task_budget(text: str | None) -> int | None:
+    if text is None:
+        return None
+    number = _number(text)
+    if number is None or number < 1 or number != int(number):
+        raise UsageError("error: option '--task-budget <tokens>' argument must be an integer of at least 1")
+    return int(number)
+
+
 def _thinking(flags: ParsedFlags) -> int | None:
-    """Return the thinking budget; 0 disables thinking, None leaves it to the environment."""
+    """Return the thinking budget; 0 disables thinking, None leaves it to the environment, as a number below 0 does."""
     number = _number(flags.text("max_thinking_tokens"))
-    if number is not None:
-        return max(0, int(number))
+    if number is not None and number >= 0:
+        return int(number)
     return 0 if flags.text("thinking") == "disabled" else None
 
 

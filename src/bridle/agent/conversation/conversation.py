@@ -189,7 +189,7 @@ class Conversation:
             line = self._add_prompt(prompt, skill, contexts)
             self._on_prompt(line.uuid)
             if self.options.replays:
-                self.log.replay(prompt.content, line.uuid)
+                self.log.replay(prompt.content if skill is None else skill.shown.rstrip("\n"), line.uuid)
             turn = Turn(
                 log=self.log,
                 requests=self._requests,
@@ -270,6 +270,11 @@ class Conversation:
                 self.log.replay(prompt.content, prompt.uuid or new_uuid())
         for notice in self.background.take_notices(in_turn=True):
             self.log.midturn(notice, NOTICE.format(text=notice))
+
+    def acknowledge(self, prompt: Prompt) -> None:
+        """Echo a message that has no turn of its own, if the client wants echoes."""
+        if self.options.replays:
+            self.log.replay(prompt.content, prompt.uuid or new_uuid(), has_time=False)
 
     # The end
 

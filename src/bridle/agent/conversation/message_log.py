@@ -89,9 +89,10 @@ class MessageLog:
         """Add instructions for a part of the project to the history; a resumed session reads them again."""
         self.messages.append({"role": "system", "content": text})
 
-    def replay(self, content: Content, uuid: str) -> None:
+    def replay(self, content: Content, uuid: str, *, has_time: bool = True) -> None:
         """Echo a user message to the client."""
-        self.emit(Replay(message=UserMessage(content=content), uuid=uuid, timestamp=_now()))
+        timestamp = _now() if has_time else UNSET
+        self.emit(Replay(message=UserMessage(content=content), uuid=uuid, timestamp=timestamp))
 
     # The model
 

@@ -150,4 +150,6 @@ class MessageLoop:
             return self._inbox.messages.popleft()
         queued = list(self._inbox.messages)
         self._inbox.messages.clear()
+        for prompt in queued[:-1]:  # the merged message has the id of the last one
+            self._conversation.acknowledge(prompt)
         return merge(queued)

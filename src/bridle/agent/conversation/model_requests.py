@@ -52,8 +52,13 @@ class ModelRequests:
         hooks: SessionHooks | None = None,
         on_compacted: Callable[[], None] = lambda: None,
         totals: Totals | None = None,
+        model_for: Callable[[ModelSetup], Model] = lambda setup: setup.model,
     ) -> None:
-        """`on_compacted` runs after a summary has replaced messages; a sub-agent counts in its session's `totals`."""
+        """`on_compacted` runs after a summary has replaced messages; a sub-agent counts in its session's `totals`.
+
+        `model_for` returns the model of the next request, which may depend on the permission mode.
+        """
+        self._model_for = model_for
         self._log, self._setup, self._options, self._prompt, self._toolbox = log, setup, options, prompt, toolbox
         self._connect, self._hooks, self._on_compacted = connect, hooks, on_compacted
         self._compaction = LogCompaction(log, compactor, self._count_cost)
@@ -141,12 +146,14 @@ class ModelRequests:
 
     def _question(self, tool_choice: dict[str, str] | None = None) -> Question:
         return Question(
-            model=self._setup.model,
+            model=self._model_for(self._setup),
             messages=tuple(self._messages()),
             system=tuple(self._head.system),
             tools=tuple(self._toolbox.definitions()),
             # The API refuses thinking with a forced tool.
             thinking_tokens=0 if tool_choice is not None else self._setup.thinking_tokens,
+            thinking_display=self._options.thinking_display,
+            task_budget=self._options.task_budget,
             effort=self._options.effort,
             tool_choice=tool_choice,
             fallbacks=self._options.fallbacks,
@@ -171,7 +178,7 @@ class ModelRequests:
 
     def _count_cost(self, model: str, usage: Usage) -> None:
         """Add an answer to the totals; the current model is counted under the name that `init` shows."""
-        current = self._setup.model
+        current = self._model_for(self._setup)
         if model in ("", current.id):
             counted = current
         elif current.kind is CHAT_KIND:

@@ -30,6 +30,8 @@ class ConversationOptions(msgspec.Struct, frozen=True):
     """Whether user messages are echoed."""
     limits: Limits = msgspec.field(default_factory=Limits)
     effort: str | None = None
+    thinking_display: str | None = None
+    task_budget: int | None = None
     fallbacks: tuple[Model, ...] = ()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +98,15 @@ class Session:
     def leaf(self) -> str | None:
         """The id of the last line."""
         return self._leaf
+
+    @property
+    def on_written(self) -> Callable[[Path, bytes], None] | None:
+        """Called with the path and the lines that were written; None for nothing."""
+        return self._file.on_written
+
+    @on_written.setter
+    def on_written(self, called: Callable[[Path, bytes], None] | None) -> None:
+        self._file.on_written = called
 
     def set_cwd(self, cwd: str) -> None:
         """Record another working folder in the lines that follow."""

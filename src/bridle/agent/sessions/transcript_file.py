@@ -42,6 +42,8 @@ class TranscriptFile:
     ) -> None:
         self.path = path
         """None discards all lines."""
+        self.on_written: Callable[[Path, bytes], None] | None = None
+        """Called with the lines that were written."""
         self._fd = fd
         self._head = head
         self._missing_line_end = b"" if fd is None else _missing_line_end(fd)
@@ -72,6 +74,8 @@ class TranscriptFile:
             except BaseException:
                 self._waiting.appendleft(data)
                 raise
+            if self.on_written is not None:
+                self.on_written(self.path, data)
 
     def close(self) -> None:
         """Close the file; may be called twice."""
@@ -97,6 +101,8 @@ class TranscriptFile:
             lock(fd)
             for part in _parts(self._head() if self._head is not None else ()):
                 disk.write_all(fd, part)
+                if self.on_written is not None:
+                    self.on_written(path, part)
             disk.append_line(fd, data, durable=True)
             _publish(temporary, path)
         except BaseException:

@@ -36,6 +36,10 @@ class Inbox(msgspec.Struct):
     """Input that was read and not processed yet."""
 
     messages: deque[Prompt] = msgspec.field(default_factory=deque)
+    received: set[str] = msgspec.field(default_factory=set)
+    """The ids of the messages of this session; one that comes again is not answered again."""
+    on_repeated: Callable[[Prompt], None] = lambda _prompt: None
+    """Called with a message that came before."""
     on_control: Callable[[str, dict[str, Any]], None] | None = None
     """Handles a control request, by its id and content, at once in the event loop."""
     on_cancel: Callable[[str], None] = lambda _request_id: None
@@ -50,7 +54,12 @@ class Inbox(msgspec.Struct):
     changed: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
 
     def add_prompt(self, prompt: Prompt) -> None:
-        """Queue a message of the user."""
+        """Queue a message of the user, unless its id came before."""
+        if prompt.uuid is not None:
+            if prompt.uuid in self.received:
+                self.on_repeated(prompt)
+                return
+            self.received.add(prompt.uuid)
         self.messages.append(prompt)
         self.changed.set()
 

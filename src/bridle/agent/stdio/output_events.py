@@ -33,6 +33,8 @@ class Init(System, kw_only=True):
     agents: tuple[str, ...] = ()
     skills: list[str]
     plugins: list[dict[str, str]]
+    plugin_errors: list[dict[str, str]] | UnsetType = UNSET
+    betas: tuple[str, ...] | UnsetType = UNSET
     analytics_disabled: bool = True
     product_feedback_disabled: bool = True
     uuid: str = ""
@@ -248,7 +250,8 @@ class Replay(Struct, kw_only=True, tag_field="type", tag="user"):
     session_id: str = ""
     parent_tool_use_id: None = None
     uuid: str = ""
-    timestamp: str
+    timestamp: str | UnsetType = UNSET
+    """Absent for a message without a place of its own in the conversation: one that was merged, or came before."""
     is_replay: bool = field(name="isReplay", default=True)
 
 

@@ -8,6 +8,7 @@ from bridle.agent.model.api.models import (
     Thinking,
     display_name,
     effort_for,
+    plan_model,
     resolve_model,
     small_model,
     thinking_for,
@@ -88,6 +89,23 @@ def test_the_wide_window_can_be_turned_off(name: str | None) -> None:
     model = resolve_model(name, {"CLAUDE_CODE_DISABLE_1M_CONTEXT": "1"})
     assert (model.context_window, model.shown) == (200_000, model.id)
     assert "context-1m-2025-08-07" not in model.betas
+
+
+@pytest.mark.parametrize(
+    ("name", "planner"),
+    [("haiku", "claude-sonnet-5"), ("opusplan", "claude-opus-4-8[1m]"), ("claude-haiku-4-5-20251001", None)],
+)
+def test_a_short_name_may_have_another_model_for_plan_mode(name: str, planner: str | None) -> None:
+    model = resolve_model(name, {})
+    assert plan_model(model, {}).shown == (planner or model.shown)
+
+
+def test_the_beta_of_the_large_window_makes_it_large_where_a_model_can_have_it() -> None:
+    betas = {"BRIDLE_BETAS": "context-1m-2025-08-07"}
+    sonnet = resolve_model("sonnet", betas)
+    assert (sonnet.context_window, sonnet.shown) == (1_000_000, "claude-sonnet-5")
+    assert "context-1m-2025-08-07" in sonnet.betas
+    assert resolve_model("haiku", betas).context_window == 200_000
 
 
 def test_small_tasks_go_to_the_small_model() -> None:

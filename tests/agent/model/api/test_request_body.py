@@ -34,6 +34,16 @@ def texts_of(message: dict[str, Any]) -> list[str]:
     return [content] if isinstance(content, str) else [block["text"] for block in content]
 
 
+def test_a_task_budget_and_the_display_of_thoughts_are_requested() -> None:
+    asked = ask("x", task_budget=5000, thinking_display="omitted")
+    body = build_body(asked, resolve_model("sonnet", {}), {}, stream=True)
+    assert body["output_config"] == {"effort": "high", "task_budget": {"type": "tokens", "total": 5000}}
+    assert body["thinking"] == {"type": "adaptive", "display": "omitted"}
+    assert "task-budgets-2026-03-13" in beta_names(asked, resolve_model("sonnet", {}), (), {})
+    off = made(ask("x", thinking_display="omitted", thinking_tokens=0))
+    assert off["thinking"] == {"type": "disabled"}
+
+
 def test_a_small_request_has_what_it_needs_and_nothing_more() -> None:
     assert made(ask("hello")) == {
         "model": "claude-opus-4-8",
@@ -134,7 +144,7 @@ def test_a_shorter_answer_has_room_for_less_thought() -> None:
 
 def test_betas_are_named_once_each_and_the_environment_can_add_some() -> None:
     model = resolve_model("haiku", {})
-    assert beta_names(model, ("oauth-2025-04-20",), {"ANTHROPIC_BETAS": "a, b,,a"}) == (
+    assert beta_names(ask("x"), model, ("oauth-2025-04-20",), {"ANTHROPIC_BETAS": "a, b,,a"}) == (
         "interleaved-thinking-2025-05-14",
         "oauth-2025-04-20",
         "a",

@@ -28,6 +28,10 @@ SCENARIOS = (
     asked("thoughts of a length by a flag", "--model", "haiku", "--max-thinking-tokens", "5000"),
     asked("thoughts forbidden by a flag", "--model", "haiku", "--thinking", "disabled"),
     asked("thoughts of the model's choice by a flag", "--model", "sonnet", "--thinking", "adaptive"),
+    asked("haiku in plan mode", "--model", "haiku", "--permission-mode", "plan"),
+    asked("the full name of haiku in plan mode", "--model", "claude-haiku-4-5-20251001", "--permission-mode", "plan"),
+    asked("opusplan", "--model", "opusplan"),
+    asked("opusplan in plan mode", "--model", "opusplan", "--permission-mode", "plan"),
     asked("little effort", "--effort", "low"),
     asked("an answer of a length", "--model", "haiku", CLAUDE_CODE_MAX_OUTPUT_TOKENS="5000"),
 )

@@ -173,7 +173,7 @@ class HttpEndpoint:
     ) -> tuple[dict[str, str], bytes]:
         """Return the headers and the body of a request."""
         credential = await self._credentials.current()
-        names = request_body.beta_names(model, credential.betas, self._environment)
+        names = request_body.beta_names(question, model, credential.betas, self._environment)
         headers = request_body.build_headers(names, credential.headers, question.session_id, self._environment)
         body = request_body.build_body(question, model, self._environment, stream=stream, max_tokens=max_tokens)
         return headers, encode_json(body)

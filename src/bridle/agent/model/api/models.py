@@ -20,6 +20,10 @@ BETA_WIDE = "context-1m-2025-08-07"
 BETA_INTERLEAVED = "interleaved-thinking-2025-05-14"
 BETA_SYSTEM_MESSAGES = "mid-conversation-system-2026-04-07"
 BETA_EFFORT = "effort-2025-11-24"
+BETA_TASK_BUDGET = "task-budgets-2026-03-13"
+
+OWN_BETAS = "BRIDLE_BETAS"
+"""The variable with the betas of the command line, separated by commas."""
 
 ENDPOINT = "BRIDLE_ENDPOINT"
 """The variable that names the kind of endpoint: CHAT or MESSAGES."""
@@ -75,6 +79,8 @@ class Model(Struct, frozen=True):
     max_tokens: int
     """As requested; the environment may lower or raise it."""
     kind: ModelKind
+    alias: str = ""
+    """The short name that selected it."""
 
     @property
     def thinking(self) -> Thinking:
@@ -108,6 +114,8 @@ ALIASES: dict[str, Alias] = {
     "opusplan": _SONNET,
     "default": replace(_OPUS, wide=True),
 }
+PLANNERS = {"haiku": "sonnet", "opusplan": "default"}
+"""By short name: the model that plans."""
 SMALL = Alias(_HAIKU.id, ("ANTHROPIC_SMALL_FAST_MODEL", "ANTHROPIC_DEFAULT_HAIKU_MODEL"))
 """The model for small side tasks."""
 
@@ -153,7 +161,14 @@ def resolve_model(name: str | None, environment: Mapping[str, str], *, setting: 
     alias = ALIASES.get(bare.lower())
     if alias is None:
         return _model(bare, environment, wide=wide)
-    return _model(_id(alias, environment), environment, wide=wide or alias.wide)
+    model = _model(_id(alias, environment), environment, wide=wide or alias.wide)
+    return replace(model, alias=bare.lower())
+
+
+def plan_model(model: Model, environment: Mapping[str, str]) -> Model:
+    """Return the model for plan mode: `haiku` plans with Sonnet, `opusplan` with Opus."""
+    planner = PLANNERS.get(model.alias)
+    return model if planner is None else resolve_model(planner, environment)
 
 
 def small_model(environment: Mapping[str, str]) -> Model:
@@ -230,11 +245,13 @@ def _model(name: str, environment: Mapping[str, str], *, wide: bool) -> Model:
     bare = name.removesuffix(WIDE)
     wide = (wide or bare != name) and not is_on(environment, "CLAUDE_CODE_DISABLE_1M_CONTEXT")
     kind = _kind(bare)
+    # The flag makes the window of every model large that can have one; its name stays as it is.
+    is_large = wide or (BETA_WIDE in environment.get(OWN_BETAS, "").split(",") and kind.thinking is Thinking.ADAPTIVE)
     return Model(
         id=bare,
         shown=bare + WIDE if wide else bare,
-        betas=tuple(_betas(kind, wide=wide)),
-        context_window=WIDE_WINDOW if wide else WINDOW,
+        betas=tuple(_betas(kind, wide=is_large)),
+        context_window=WIDE_WINDOW if is_large else WINDOW,
         max_output_tokens=kind.max_output_tokens,
         max_tokens=_max_tokens(kind, environment),
         kind=kind,

@@ -35,6 +35,10 @@ class Question(Struct, frozen=True):
     tools: tuple[Block, ...] = ()
     thinking_tokens: int | None = None
     """From a flag or a control request; None leaves it to the environment and the model."""
+    thinking_display: str | None = None
+    """`summarized` or `omitted`; None leaves it to the endpoint."""
+    task_budget: int | None = None
+    """How many tokens the model should spend on its whole task."""
     effort: str | None = None
     max_tokens: int | None = None
     """None for the default of the model and the environment."""

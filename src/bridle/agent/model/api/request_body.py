@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bridle import __version__
-from bridle.agent.model.api.models import Model, effort_for, is_on, thinking_for
+from bridle.agent.model.api.models import BETA_TASK_BUDGET, Model, effort_for, is_on, thinking_for
 from bridle.agent.model.api.question import Block, Message, Question
 from bridle.agent.model.api.stream_pieces import JsonObject
 from bridle.errors import UsageError
@@ -25,7 +25,9 @@ def build_body(
     messages = list(question.messages) if model.takes_system_messages else _without_system(question.messages)
     limit = max_tokens or question.max_tokens or model.max_tokens
     thinking = None if _is_forced(question.tool_choice) else thinking_for(model, question.thinking_tokens, environment)
-    effort = effort_for(model, question.effort, environment)
+    if thinking is not None and question.thinking_display is not None and thinking["type"] != "disabled":
+        thinking["display"] = question.thinking_display
+    output = _output_config(question, model, environment)
     cached = not is_on(environment, "DISABLE_PROMPT_CACHING")
     return {
         "model": model.id,
@@ -35,15 +37,18 @@ def build_body(
         **({"tools": _marked_last(question.tools, cached=cached and not question.system)} if question.tools else {}),
         **({"tool_choice": question.tool_choice} if question.tool_choice is not None and question.tools else {}),
         **({"thinking": _within(thinking, limit)} if thinking is not None else {}),
-        **({"output_config": {"effort": effort}} if effort is not None else {}),
+        **({"output_config": output} if output else {}),
         **({"stream": True} if stream else {}),
     }
 
 
-def beta_names(model: Model, more: Iterable[str], environment: Mapping[str, str]) -> tuple[str, ...]:
+def beta_names(
+    question: Question, model: Model, more: Iterable[str], environment: Mapping[str, str]
+) -> tuple[str, ...]:
     """Return the betas of a request without duplicates."""
     own = environment.get("ANTHROPIC_BETAS", "").split(",")
-    return tuple(dict.fromkeys(name for name in (*model.betas, *more, *map(str.strip, own)) if name))
+    budget = () if question.task_budget is None else (BETA_TASK_BUDGET,)
+    return tuple(dict.fromkeys(name for name in (*model.betas, *budget, *more, *map(str.strip, own)) if name))
 
 
 def build_headers(
@@ -78,6 +83,15 @@ def custom_headers(environment: Mapping[str, str]) -> dict[str, str]:
             raise UsageError("each line of ANTHROPIC_CUSTOM_HEADERS must be `Name: value`")
         custom[name.strip().lower()] = value.strip()
     return custom
+
+
+def _output_config(question: Question, model: Model, environment: Mapping[str, str]) -> JsonObject:
+    effort = effort_for(model, question.effort, environment)
+    budget = question.task_budget
+    return {
+        **({"effort": effort} if effort is not None else {}),
+        **({"task_budget": {"type": "tokens", "total": budget}} if budget is not None else {}),
+    }
 
 
 def _is_forced(tool_choice: Mapping[str, Any] | None) -> bool:

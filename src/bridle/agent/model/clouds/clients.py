@@ -102,7 +102,7 @@ class CloudEndpoint:
     async def _post(self, question: Question, model: Model, max_tokens: int | None, **how: Any) -> Any:
         sent = _for_cloud(model, self._model_id)
         body = request_body.build_body(question, sent, self._environment, stream=how["stream"], max_tokens=max_tokens)
-        names = request_body.beta_names(sent, (), self._environment)
+        names = request_body.beta_names(question, sent, (), self._environment)
         headers = request_body.build_headers(names, (), question.session_id, self._environment)
         del headers["anthropic-version"]  # the body has the cloud's own
         body["anthropic_version"] = self._version
