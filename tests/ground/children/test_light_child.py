@@ -79,6 +79,7 @@ def test_what_holds_the_output_does_not_hold_the_command_and_is_not_broken() -> 
         assert b"".join(chunks) == b"begun\n"
         while not one.is_over:
             await asyncio.sleep(0.01)
+        one.close()  # that it is over does not say that its output was read to the end
         terminate.end_all(token, None, grace_seconds=0)
 
     play(story)
