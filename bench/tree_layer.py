@@ -39,8 +39,9 @@ MANY_UNTRACKED, LARGE_UNTRACKED = f"{UNTRACKED} untracked files", f"{UNTRACKED_B
 TRACKED_FACTOR = 2.0
 UNTRACKED_FACTOR = 3.0
 SIZE_FACTOR = 1.5
-# Beside what a serial task needs: a worktree's next commit, the rebase, a second check, and the branch.
-PARALLEL_STARTS = 12.0
+# Four as in a serial run, the files of the merge and the look after its check. A copy that other tasks have left behind
+# when its next task begins takes one more.
+PARALLEL_STARTS = 7.0
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from bridle.ground.git_folder import repository_top
 from bridle.ground.threads import in_thread
 from bridle.workspace import git_command
 from bridle.workspace.config import LIST_CONFIG, Config
-from bridle.workspace.git_folder import damaged_files, read_git_files, special_files
+from bridle.workspace.git_folder import damaged_files, detached_head, read_git_files, special_files
 from bridle.workspace.git_folder.index_file import Identity
+from bridle.workspace.git_folder.tree_objects import KnownTrees
 
 # The author of Bridle's commits where the user has not configured one.
 FALLBACK_NAME = "Bridle"
@@ -80,6 +81,8 @@ class Git:
         """The tree of the last look: its objects had the content of their ids, see `forged_objects`."""
         self.forged: dict[str, str] = {}
         """Forged objects that were written again, each with the path of a file or folder."""
+        self.known_trees = KnownTrees()
+        """Content of trees, shared by the worktrees of a run."""
         self.listings: dict[tuple[str, str, int | None], str] = {}
         """Cached output of `git log`, by its range."""
 
@@ -171,8 +174,20 @@ class Git:
     async def move_head(self, commit: str, why: str, *, old: str | None = None) -> None:
         """Point the branch that is checked out, or a detached HEAD, to a commit; no ref that the branch names."""
         branch = await self.branch()
+        if branch is None and await self._move_detached_head(commit, why, old):
+            return
         ref = "HEAD" if branch is None else f"refs/heads/{branch}"
         await self.run("update-ref", "--no-deref", "-m", why, ref, commit, *([old] if old is not None else []))
+
+    async def _move_detached_head(self, commit: str, why: str, old: str | None) -> bool:
+        """Point the HEAD of a worktree to a commit without git; return False, without a change, where git is needed."""
+        try:
+            if not await self.is_plain():
+                return False
+            detached_head.move(self.folder, commit, old=old, why=why, committer=await self.signature("committer"))
+        except read_git_files.NeedsGit:
+            return False
+        return True
 
     async def top(self) -> Path:
         """Return the top folder of the working copy; raise UsageError outside of a repository."""

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from pathlib import Path
 
 from msgspec import Struct
 
 from bridle.workspace import private_indexes, snapshot
 from bridle.workspace.git import Git
+from bridle.workspace.git_folder import read_git_files
+from bridle.workspace.git_folder.read_git_files import NeedsGit
+from bridle.workspace.git_folder.tree_objects import Trees
+
+# Commits since a task began, of which each is a landed task: more than a run has workers.
+_MOST_COMMITS = 100
 
 
 class Conflicts(Struct, frozen=True):
@@ -20,9 +27,38 @@ class Conflicts(Struct, frozen=True):
 
 async def merged_tree(git: Git, ours: str, theirs: str) -> str | Conflicts:
     """Return the tree of a merge of two commits; no file is changed."""
+    try:
+        return await _merge_without_git(git, ours, theirs)
+    except NeedsGit:
+        pass
     code, output = await git.run("merge-tree", "--write-tree", "-z", "--name-only", ours, theirs, accepts=(0, 1))
     tree, *rest = output.split("\0")
     return _conflicts(rest) if code == 1 else tree
+
+
+async def _merge_without_git(git: Git, ours: str, theirs: str) -> str:
+    """Return the tree of a merge in which no file was changed on both sides; raise NeedsGit for any other."""
+    if not await git.is_plain():
+        raise NeedsGit
+    trees, base = Trees(git.folder, git.known_trees), _parent_below(git.folder, ours, theirs)
+    merged = trees.merge(*(trees.root_of(commit) for commit in (base, ours, theirs)))
+    if not merged:
+        raise NeedsGit  # git has an object for the tree without files
+    return merged
+
+
+def _parent_below(top: Path, ours: str, theirs: str) -> str:
+    """Return the only parent of a commit where it is below another one: it is their merge base."""
+    _, parents = read_git_files.read_commit(top, theirs)
+    below = ours
+    for _ in range(_MOST_COMMITS):
+        if (below,) == parents:
+            return below
+        _, above = read_git_files.read_commit(top, below)
+        if len(above) != 1 or below == theirs:
+            break
+        below = above[0]
+    raise NeedsGit
 
 
 async def merge_changes(git: Git, tree: str, before: str, after: str) -> str | Conflicts:

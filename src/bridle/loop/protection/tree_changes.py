@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
 from bridle.loop.working_copy.run_context import RunContext
+from bridle.workspace.git_folder.read_git_files import NeedsGit
+from bridle.workspace.git_folder.tree_objects import Entry, Trees
 
 # Git's mode of a submodule or nested repository.
 REPOSITORY = "160000"
@@ -45,13 +48,29 @@ async def changes_since(context: RunContext, before: str, after: str, *, leave: 
     """Return the files that differ between two trees or commits, except `leave`."""
     if before == after:
         return []
-    words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
-    fields = await context.git.names(*words, before, after)
     skipped = frozenset(leave)
+    try:
+        changes = _without_git(context, before, after)
+    except NeedsGit:
+        words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
+        fields = await context.git.names(*words, before, after)
+        changes = [
+            Change(path, facts.split()[1], facts.split()[2], facts.split()[3], facts.split()[0].removeprefix(":"))
+            for facts, path in zip(fields[::2], fields[1::2], strict=True)
+        ]
+    return [change for change in changes if change.path not in skipped]
+
+
+def _without_git(context: RunContext, before: str, after: str) -> list[Change]:
+    """Return the files that differ, from trees that can be read without git; raise NeedsGit for others."""
+    trees = Trees(context.git.folder, context.git.known_trees)
+    old, new = trees.root_of(before), trees.root_of(after)
+    absent = Entry(b"000000", "0" * len(new))
     return [
-        Change(path, facts.split()[1], facts.split()[2], facts.split()[3], facts.split()[0].removeprefix(":"))
-        for facts, path in zip(fields[::2], fields[1::2], strict=True)
-        if path not in skipped
+        Change(os.fsdecode(path), to.mode.decode(), of.object, to.object, of.mode.decode())
+        for path, of, to in (
+            (found.path, found.before or absent, found.after or absent) for found in trees.differences(old, new)
+        )
     ]
 
 

@@ -96,7 +96,7 @@ class RunContext(Struct, frozen=True):
     def git_in(self, folder: Path) -> Git:
         """Return a git for another working copy of the repository, which has the same configuration."""
         git = Git(folder, self.environment)
-        git.named_files = self.git.named_files
+        git.named_files, git.known_trees = self.git.named_files, self.git.known_trees
         return git
 
     @property

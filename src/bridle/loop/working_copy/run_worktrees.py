@@ -149,7 +149,10 @@ async def check_out(context: RunContext, head: str, tree: str | None = None, *, 
     """
     if tree is None and await _move_clean_copy(context, head, is_known=is_known):
         return True
-    await context.git.run("update-ref", "--no-deref", "-m", MOVED, "HEAD", head)
+    if await context.git.branch() is None:
+        await context.git.move_head(head, MOVED)
+    else:
+        await context.git.run("update-ref", "--no-deref", "-m", MOVED, "HEAD", head)
     await restore_tree(context, tree or f"{head}^{{tree}}")
     return False
 
@@ -174,7 +177,7 @@ async def _move_clean_copy(context: RunContext, head: str, *, is_known: bool) ->
         except GitError:
             return False  # an ignored file is in the way
     if now != head:
-        await git.run("update-ref", "--no-deref", "-m", MOVED, "HEAD", head)
+        await git.move_head(head, MOVED, old=now)
     return True
 
 

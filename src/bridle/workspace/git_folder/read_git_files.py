@@ -1,4 +1,4 @@
-"""Read git's own files without starting git: HEAD, refs, commits. And write a commit and a ref of Bridle's own.
+"""Read git's own files without starting git: HEAD, refs, commits. And write objects and a ref of Bridle's own.
 
 Starting git takes milliseconds, and a loop needs such facts dozens of times. Only the common cases are handled; any
 other (another format, a packed object, a symbolic link) raises NeedsGit, and the caller runs git.
@@ -148,11 +148,8 @@ def _loose_commit(top: Path, commit: str) -> bytes:
 
 def write_commit(top: Path, tree: str, parents: Sequence[str], author: str, committer: str, text: str) -> str:
     """Write a commit object that is on no branch; return its id. Author and committer: name, address and time."""
-    import hashlib  # late: it loads OpenSSL
-
     if not all(re.fullmatch(_ID, name) for name in (tree, *parents)):
         raise NeedsGit
-    _, shared = git_folders(top)
     lines = [
         f"tree {tree}",
         *(f"parent {parent}" for parent in parents),
@@ -161,11 +158,18 @@ def write_commit(top: Path, tree: str, parents: Sequence[str], author: str, comm
         "",
         text,
     ]
-    body = "\n".join(lines).encode("utf-8", "surrogateescape") + b"\n"
-    data = b"commit %d\0%b" % (len(body), body)
-    digest = hashlib.sha1 if len(tree) == 40 else hashlib.sha256  # the hash of the repository
+    content = "\n".join(lines).encode("utf-8", "surrogateescape") + b"\n"
+    return write_object(top, b"commit", content, id_length=len(tree))
+
+
+def write_object(top: Path, kind: bytes, content: bytes, *, id_length: int) -> str:
+    """Write a loose object; return its id, which has the length of the other ids of the repository."""
+    import hashlib  # late: it loads OpenSSL
+
+    data = b"%b %d\0%b" % (kind, len(content), content)
+    digest = hashlib.sha1 if id_length == 40 else hashlib.sha256
     name = digest(data, usedforsecurity=False).hexdigest()
-    folder = f"{shared}/objects/{name[:2]}"
+    folder = f"{git_folders(top)[1]}/objects/{name[:2]}"
     path = f"{folder}/{name[2:]}"
     try:
         if not os.path.isdir(folder):

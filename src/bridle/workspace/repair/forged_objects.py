@@ -145,6 +145,10 @@ async def _read(git: Git, names: set[str], kind: bytes) -> dict[str, bytes | Non
     loose, others = await in_thread(lambda: _read_loose(git.folder, names, kind), name="hashing objects")
     for number in range(0, len(others), _BATCH):
         loose |= await _read_by_git(git, others[number : number + _BATCH], kind)
+    if kind == TREE:
+        for name, content in loose.items():
+            if content:  # neither forged nor missing
+                git.known_trees.add(name, content)
     return loose
 
 
