@@ -1,9 +1,11 @@
-"""Keep Bridle's folders out of commits, through `.git/info/exclude`."""
+"""Keep Bridle's folders out of commits, through `.git/info/exclude` and a .gitignore in each of them."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from bridle.errors import DiskError
@@ -11,21 +13,46 @@ from bridle.ground import disk
 from bridle.ground.git_folder import find_common_folder
 
 _EXCLUDED = (b".ralph/", b".a5c/")
+_OUR_FOLDER = ".ralph"
 _RUNS_PARENT = ".a5c"
+_RUNS = Path(".a5c/runs")
+_IGNORE_FILE = ".gitignore"
+_IGNORE_ALL = b"*\n"
 # Characters that mean something in a pattern.
 _SPECIAL = rb"([][*?\\! #])"
 _FILE_LIMIT_BYTES = 1024 * 1024  # of .git/info/exclude, which is a short list of patterns
 
 
 def exclude_from_git(workspace: Path, *, runs: Path | None = None) -> None:
-    """Add Bridle's folders to `.git/info/exclude`; the repository's .gitignore is never changed.
+    """Keep Bridle's folders out of git's sight; the repository's .gitignore is never changed.
 
-    Also `runs`, a folder of runs that is elsewhere in the workspace: a rollback would undo its journals.
+    Also `runs`, a folder of runs that is elsewhere in the workspace: a rollback would undo its journals. Each folder
+    has a .gitignore of its own: rules of the repository such as `!*.json` outweigh those of `.git/info/exclude`.
     """
     git = find_common_folder(workspace)
     if git is None:
         return
-    path = git / "info" / "exclude"
+    ignore_contents(workspace, runs)
+    _add_patterns(git / "info" / "exclude", (*_EXCLUDED, *_other_places(workspace, runs)))
+
+
+def ignore_contents(workspace: Path, runs: Path | None = None) -> None:
+    """Write a .gitignore into each of Bridle's folders that is there, where the disk allows it.
+
+    In `.ralph`, which other tools use too, one of the user stays as it is.
+    """
+    top = os.path.realpath(workspace)
+    ours, place = Path(top, _OUR_FOLDER), Path(os.path.realpath(runs or Path(top, _RUNS)))
+    with suppress(OSError, DiskError):
+        if ours.is_dir() and not ours.is_symlink() and not os.path.lexists(ours / _IGNORE_FILE):
+            disk.write_atomic(ours / _IGNORE_FILE, _IGNORE_ALL, mode=0o644)
+        if place.is_dir() and str(place).startswith(f"{top}/"):
+            rules = place / _IGNORE_FILE
+            if rules.is_symlink() or disk.read_if_exists(rules, _FILE_LIMIT_BYTES) != _IGNORE_ALL:
+                disk.write_atomic(rules, _IGNORE_ALL, mode=0o644)
+
+
+def _add_patterns(path: Path, patterns: Sequence[bytes]) -> None:
     try:
         path.parent.mkdir(exist_ok=True)
         mode = path.stat().st_mode & 0o777 if path.exists() else None
@@ -33,7 +60,7 @@ def exclude_from_git(workspace: Path, *, runs: Path | None = None) -> None:
         raise DiskError(f"{path} could not be written: {error.strerror}", payload=error.errno) from error
     content = disk.read_bounded(path, _FILE_LIMIT_BYTES) if mode is not None else b""
     known = content.splitlines()
-    missing = [line + b"\n" for line in (*_EXCLUDED, *_other_places(workspace, runs)) if line not in known]
+    missing = [line + b"\n" for line in patterns if line not in known]
     if not missing:
         return
     gap = b"" if not content or content.endswith(b"\n") else b"\n"

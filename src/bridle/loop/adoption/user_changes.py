@@ -38,6 +38,7 @@ from bridle.loop.process.task_state import VERIFIED
 from bridle.loop.protection import baseline, uncommitted_changes
 from bridle.loop.protection.found_lines import FoundFiles, describe_files
 from bridle.loop.working_copy import left_state, output_names
+from bridle.loop.working_copy.hide_own_folders import hide_own_folders
 from bridle.loop.working_copy.left_state import LeftState
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
@@ -78,6 +79,7 @@ async def adopt(
 
     `has_new_plan`: the checks of the context's plan are not those of the baseline.
     """
+    hide_own_folders(context)
     if ended_at is not None:
         await environment.add_of_user(context, since=ended_at)  # without the files that are put back: an agent's
     put_back(context)

@@ -25,6 +25,7 @@ from bridle.loop.performers.work import snapshot_name
 from bridle.loop.process.receipt import Receipt, WorkerCopy
 from bridle.loop.protection import baseline
 from bridle.loop.working_copy import left_state
+from bridle.loop.working_copy.hide_own_folders import hide_own_folders
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import check_out, is_complete, read_note, worker_context, write_note
@@ -89,6 +90,7 @@ async def collect(
         context = worker_context(own, copy.number)
         if not is_complete(context.folder):
             continue
+        hide_own_folders(context)
         head = await context.git.head()
         if head is not None and not await is_readable(context.git, head):
             found.restored.append(await _restore_lost(context, copy, store, number, tip, found))

@@ -22,6 +22,7 @@ from bridle.loop.protection.recorded import startup_files
 from bridle.loop.protection.recorded.walk_files import walk
 from bridle.loop.protection.repairs import OUR_FOLDERS
 from bridle.loop.working_copy import stale_git_locks
+from bridle.loop.working_copy.hide_own_folders import hide_own_folders
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import discard_broken
@@ -120,11 +121,10 @@ async def _restore_git(
     startup_files.note_found(context, before.name, startup)
     for name in await stale_git_locks.clear(context.folder):
         context.say(f"removed .git/{name}, which a git process of the agent had left")
-    changes = _restore_folders(context)
     leftovers = await git_leftovers.undo(context.git, state_before.git_state)
     if git_after.folder is None:
         raise _git_deleted(context)
-    changes += [*_describe_leftovers(leftovers), *restored]
+    changes = [*_describe_leftovers(leftovers), *restored]
     changes += await branch.make_plain(context, before.head) if context.worker is None else []
     has_left = await branch.keep_branch(context, head=before.head)
     if has_left:
@@ -191,6 +191,8 @@ async def restore_control_files(
     reports = git_metadata.restore_files(baseline.metadata, now) if is_last else []
     if now.folder is None:
         return reports, ()
+    reports += _restore_folders(context)
+    hide_own_folders(context)
     walked = walk(context.folder, before=before.closed)
     what = "this folder could not be listed or entered, which hides files from git, and was opened"
     reports += git_metadata.shorten([FileReport(name, what) for name in walked.opened], ".")

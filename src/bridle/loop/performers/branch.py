@@ -17,6 +17,7 @@ from bridle.loop.process.task_state import Verdict
 from bridle.loop.protection import baseline, uncommitted_changes, untracked_files
 from bridle.loop.protection.newly_ignored import is_generated
 from bridle.loop.working_copy import recorded_hooks, start_state, uncommitted_note, uncommitted_work
+from bridle.loop.working_copy.hide_own_folders import hide_own_folders
 from bridle.loop.working_copy.refs import KEPT, run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import snapshot
@@ -40,6 +41,7 @@ SHOWN_NAMES = 5
 async def prepare(_args: PrepareArgs, context: RunContext) -> PrepareResult:
     """Check out the run's branch, create it where needed, and record the baseline."""
     exclude_from_git(context.progress_folder, runs=context.run_folder.parent)
+    hide_own_folders(context)
     git, branch = context.git, run_branch(context.run)
     await uncommitted_changes.put_aside(context)
     if await git.branch() != branch:

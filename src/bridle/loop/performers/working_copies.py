@@ -16,6 +16,7 @@ from bridle.loop.effects import Arguments, CopyState
 from bridle.loop.performers import pre_hooks
 from bridle.loop.performers.branch import return_to_branch
 from bridle.loop.working_copy.fill_submodules import fill_submodules
+from bridle.loop.working_copy.hide_own_folders import hide_own_folders
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import (
@@ -86,5 +87,6 @@ async def _add(context: RunContext, head: str) -> None:
         if branch is not None and await home.object(f"refs/heads/{branch}") is None:
             await pre_hooks.before_branch(context, branch)
         await worktree.add(home, context.folder.name, at=head, branch=branch, is_for_an_agent=True)
+        hide_own_folders(context)
     finally:
         lock.release()

@@ -11,6 +11,7 @@ from msgspec import Struct
 from bridle.engine.drive.driver_lock import find_driver
 from bridle.engine.drive.wait_for_driver import driver_ended_at, take_lock
 from bridle.errors import UsageError
+from bridle.ground.git_exclude import ignore_contents
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.adoption.unfinished_operations import refuse_users
 from bridle.loop.performers import progress_file
@@ -55,6 +56,7 @@ async def perform(run: Path, environment: Mapping[str, str], say: Say) -> Undone
         for folder in inputs.workspaces:
             for name in await stale_git_locks.clear(folder, among_snapshots=True):
                 say(f"removed .git/{name}, which a killed git process had left")
+            ignore_contents(folder, run.parent)
         request = await _look(run, environment, say, ended_at=ended_at)
         if request.plan.is_checked_out:  # a merge of an agent that was interrupted
             await git_leftovers.end_operations(request.context.git)
