@@ -111,6 +111,22 @@ def test_programs_that_are_links_or_start_others_work(tmp_path: Path) -> None:
     assert shown.stdout.split() == [b"one", b"two", b"three", b"four", b"claude"]
 
 
+def test_programs_that_are_reached_by_several_links_work(tmp_path: Path) -> None:
+    home, work = folders(tmp_path)
+    for name in ("one", "two"):
+        write(home / ".store" / name / "bin" / name, f"#!/bin/sh\necho {name}\n", mode=0o755)
+    # A version manager's: the version in use is a link.
+    link(home / ".versions" / "current", home / ".store" / "one")
+    link(home / ".local" / "bin" / "one", "../../.versions/current/bin/one")
+    link(home / ".links" / "two", home / ".more-links" / "two")
+    link(home / ".more-links" / "two", home / ".store" / "two" / "bin" / "two")
+    wrapper = write(tmp_path / "wrappers" / "claude", f'#!/bin/sh\nexec {home}/.links/two "$@"\n', mode=0o755)
+    path = f"{home}/.local/bin:{os.environ['PATH']}"
+    isolation = describe(work, {"HOME": str(home), "PATH": path}, program=str(wrapper))
+    shown = run(isolation, f"one; {wrapper}", variables={"PATH": path})
+    assert (shown.stdout.split(), shown.stderr) == ([b"one", b"two"], b"")
+
+
 def test_no_link_that_an_agent_can_have_made_shows_a_program(tmp_path: Path) -> None:
     home, work = folders(tmp_path)
     git(work, "init", "-q")

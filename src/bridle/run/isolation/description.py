@@ -122,7 +122,10 @@ def describe(
         caches=caches,
         state=states,
         variables=agent_state.session_variables(agent, sessions[0][0]) if sessions else {},
-        names=tuple(_names(home_name, environment, program)),
+        names=(
+            *_names(home_name, environment, program),
+            *program_view.names_of_programs(environment, program, user, excluded=excluded),
+        ),
         has_network=has_network,
     )
 

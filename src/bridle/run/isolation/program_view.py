@@ -52,14 +52,25 @@ def visible_programs(
         place = parent if os.path.isfile(os.path.join(parent, "pyvenv.cfg")) else folder
         if _is_private(place, user):
             yield from _with_libraries(Path(place))
-    linked = [target for folder in dict.fromkeys(on_path) for target in _linked(folder, user, excluded)]
+    linked = [real(link) for folder in dict.fromkeys(on_path) for link, _ in _linked(folder, user, excluded)]
     for target in dict.fromkeys([*linked, *_started_by(named, excluded)]):
         if _is_private(target, user) and not _is_below(target, excluded) and _is_program(target):
             yield from _of_program(Path(target))
 
 
-def _linked(folder: str, user: Path, excluded: Collection[Path]) -> Iterator[str]:
-    """Yield what the links in a folder of PATH lead to."""
+def names_of_programs(
+    environment: Mapping[str, str], program: str | None, user: Path, *, excluded: Collection[Path]
+) -> Iterator[Path]:
+    """Yield the paths that lead to programs by several links: the sandbox must have the links between too."""
+    on_path = dict.fromkeys(path_folders(environment))
+    yield from (Path(sys.executable), *map(Path, _started_by([program] if program else [], excluded)))
+    for link, target in (found for folder in on_path for found in _linked(folder, user, excluded)):
+        if os.path.normpath(os.path.join(os.path.dirname(link), target)) != real(link):
+            yield Path(link)
+
+
+def _linked(folder: str, user: Path, excluded: Collection[Path]) -> Iterator[tuple[str, str]]:
+    """Yield the links in a folder of PATH that can lead to programs, each with its target."""
     place = real(folder)
     if _is_below(place, excluded) or git_folder.repository_top(Path(place)) is not None:
         return
@@ -70,7 +81,7 @@ def _linked(folder: str, user: Path, excluded: Collection[Path]) -> Iterator[str
         links = _links_in(place, (state.st_dev, state.st_ino, state.st_mtime_ns, state.st_ctime_ns))
     except OSError:
         return  # it is on PATH, and is missing
-    yield from (real(link) for link, target in links if target.startswith(prefixes))
+    yield from ((link, target) for link, target in links if target.startswith(prefixes))
 
 
 @lru_cache(maxsize=64)
