@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import asyncio
+import inspect
 import json
 import os
 import re
@@ -10,6 +12,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import FunctionType
+from typing import Any
 
 import pytest
 
@@ -127,6 +131,54 @@ def test_importing_the_package_imports_nothing_else() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
         bridle.no_such_name  # type: ignore[attr-defined]  # noqa: B018  # that is the test
+
+
+def test_a_wrong_name_is_answered_with_the_right_one() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import bridle; bridle.run_agnt"], capture_output=True, text=True, check=False
+    )
+    assert "Did you mean: 'run_agent'?" in done.stderr
+    assert set(bridle.__all__) <= set(dir(bridle))
+
+
+@pytest.mark.parametrize("name", sorted(set(bridle.__all__) - {"__version__"}))
+def test_each_public_name_has_a_docstring_and_types(name: str) -> None:
+    found = getattr(bridle, name)
+    members = {key: member for key, member in vars(found).items() if not key.startswith("_")}
+    documented = {name: found}
+    if inspect.isclass(found):
+        documented |= {key: member for key, member in members.items() if isinstance(member, FunctionType | property)}
+    assert [key for key, member in documented.items() if not inspect.getdoc(member)] == []
+    functions = [member for member in documented.values() if isinstance(member, FunctionType)]
+    for signature in map(inspect.signature, functions):
+        untyped = [key for key, one in signature.parameters.items() if one.annotation is one.empty and key != "self"]
+        assert untyped == []
+        assert signature.return_annotation is not signature.empty
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"prompt": 5}, "prompt must be a str, got 5"),
+        ({"allowed_tools": "Bash,Read"}, "allowed_tools must be a list of names, got the str 'Bash,Read'"),
+        ({"timeout_seconds": 0}, "timeout_seconds must be above 0, got 0"),
+        ({"timeout_seconds": float("nan")}, "timeout_seconds must be above 0, got nan"),
+        ({"cwd": "/no/such/folder"}, "/no/such/folder is not a folder, or cannot be entered"),
+        ({"permission": "all"}, "permission must be one of default, acceptEdits, bypass, got 'all'"),
+    ],
+)
+def test_wrong_arguments_are_usage_errors(tmp_path: Path, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(bridle.Error, match=re.escape(message)) as caught:
+        asyncio.run(bridle.run_agent(**{"prompt": "x", "agent": "bridle-agent", "cwd": tmp_path, **arguments}))
+    assert caught.value.code == "USAGE"
+    assert not (tmp_path / ".ralph").exists()
+
+
+def test_paths_can_be_text() -> None:
+    recording = ROOT / "tests" / "recordings" / "claude-2.1.197" / "02-tools-basic.ndjson"
+    assert bridle.read_log(str(recording)).record.session_id == bridle.read_log(recording).record.session_id
+    with pytest.raises(bridle.Error, match="no run at /no/such/run"):
+        bridle.read_receipt("/no/such/run")
 
 
 def test_mypy_knows_the_types(tmp_path: Path) -> None:

@@ -51,6 +51,10 @@ _MODULES = {
 _PROCESSES = {"bridle/loop": "bridle.loop.process.ralph"}
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module 'bridle' has no attribute {name!r}")

@@ -40,8 +40,9 @@ class LoggedRun(Struct, frozen=True):
         return judge(self.record, self.meta.ending_of(self.record), self.meta.rules)
 
 
-def read_log(log: Path) -> LoggedRun:
+def read_log(log: str | os.PathLike[str]) -> LoggedRun:
     """Read a log and the file beside it. A damaged file beside it is left alone: the log counts without it."""
+    log = Path(log)
     meta = _meta_of(log)
     return _logged_run(log, meta, _fold(log, meta.agent or DEFAULT_AGENT))
 

@@ -46,6 +46,7 @@ async def run_agent(
     `environment` is that of the agent, by default this process's own; `on_event` gets each event as it comes, `say`
     messages for users.
     """
+    _check_arguments(prompt, allowed_tools, timeout_seconds)
     variables = user_environment(os.environ if environment is None else environment)
     folder = Path(cwd).absolute()
     if sandbox not in MODES:
@@ -70,6 +71,19 @@ async def run_agent(
         sandbox=chosen,
     )
     return await run(request, environment=variables, say=say or _ignore, on_event=on_event or _ignore)
+
+
+def _check_arguments(prompt: object, allowed_tools: object, timeout_seconds: float) -> None:
+    """Raise UsageError for what a program passes by mistake and no later check notices."""
+    if not isinstance(prompt, str):
+        raise UsageError(f"prompt must be a str, got {prompt!r}")
+    if isinstance(allowed_tools, str):
+        raise UsageError(
+            f"allowed_tools must be a list of names, got the str {allowed_tools!r}",
+            remedy=f"Pass {allowed_tools.split(',')!r}.",
+        )
+    if not 0 < timeout_seconds < float("inf"):
+        raise UsageError(f"timeout_seconds must be above 0, got {timeout_seconds}")
 
 
 def _one_of(kind: Any, value: str, name: str) -> Any:

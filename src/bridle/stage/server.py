@@ -75,6 +75,7 @@ class Stage:
 
     @property
     def port(self) -> int:
+        """The port that it listens on; raise InternalError if it is not running."""
         if self._server is None or not self._server.sockets:
             raise InternalError("the stage has no port: it is not running")
         return int(self._server.sockets[0].getsockname()[1])

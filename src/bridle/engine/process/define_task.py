@@ -53,6 +53,7 @@ class TaskContext:
 
     @property
     def task_dir(self) -> str:
+        """The folder of this task, relative to the run."""
         return str(PurePosixPath(self.tasks_dir) / self.effect_id)
 
     def to_task_relative_path(self, name: str) -> str:

@@ -6,6 +6,7 @@ every replay; the process stops at the first effects that have none.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -35,9 +36,9 @@ if TYPE_CHECKING:
 R = TypeVar("R", Receipt, TaskReceipt)
 
 
-def read_receipt(run: Path) -> Receipt:
+def read_receipt(run: str | os.PathLike[str]) -> Receipt:
     """Return the receipt of a run as it is now. Must not be called while an event loop runs in this thread."""
-    store = FileStore(run)
+    store = FileStore(Path(run))
     return complete_receipt(replay_receipt(store), store)
 
 

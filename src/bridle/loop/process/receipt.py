@@ -229,6 +229,7 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
     """The copies of parallel workers; not in the JSON."""
 
     def as_json(self) -> dict[str, Any]:
+        """Return the receipt as JSON values, as `bridle status --json` prints it."""
         document = super().as_json() | {"tasks": [task.as_json() for task in self.tasks]}
         for name in ("drivers", "tip", "snapshots", "changes_known", "copies"):
             del document[name]

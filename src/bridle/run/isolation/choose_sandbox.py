@@ -46,8 +46,8 @@ def choose_sandbox(rules: SandboxRules, environment: Mapping[str, str], folder: 
 
 def check_owner(chosen: ChosenSandbox, folder: Path) -> None:
     """Raise UsageError for root in a folder that only another user can write: in the sandbox root has no such right."""
-    if chosen.name != BWRAP or os.geteuid() != 0:
-        return
+    if chosen.name != BWRAP or os.geteuid() != 0 or not os.path.isdir(folder):
+        return  # a folder that is missing is reported where the program is started
     top = git_folder.repository_top(Path(os.path.realpath(folder))) or folder
     state = os.stat(top)
     is_writable = state.st_mode & stat.S_IWOTH or (state.st_mode & stat.S_IWGRP and state.st_gid in os.getgroups())
