@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bridle.agent.control.host_requests import CLOSED, HostRequests
+from bridle.agent.control.host_requests import ALREADY_CLOSED, CLOSED, HostRequests
 from bridle.errors import HostFailure
 from bridle.wire.events.events import ControlResponse
 
@@ -74,7 +74,7 @@ def test_a_closed_input_fails_pending_requests_and_all_that_follow() -> None:
         return (*failures, len(wire.lines))
 
     first, second, written = asyncio.run(scenario())
-    assert (str(first), str(second), written) == (CLOSED, CLOSED, 1)
+    assert (str(first), str(second), written) == (CLOSED, ALREADY_CLOSED, 1)
 
 
 def test_a_cancelled_request_is_cancelled_at_the_host_and_its_late_response_ignored() -> None:

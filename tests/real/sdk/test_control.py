@@ -89,6 +89,25 @@ def test_a_mode_that_the_session_may_not_have_is_refused(acts: Acts) -> None:
         assert inits(messages)[0]["permissionMode"] == "default"
 
 
+def test_a_stopped_task_is_dead_and_reported(acts: Acts, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    command = f"echo $$ > {pids}.new; mv {pids}.new {pids}; sleep 60"
+    start = calls("Bash", command=command, run_in_background=True)
+    with acts(start, says("Started."), says("Second."), says("Third.")) as drive:
+        stop = {"prompt": "one", "when": str(pids), "after": [["stop_task", "$task"]]}
+        messages = drive.client(stop, "two", allowed_tools=["Bash"])
+        assert steps(messages, "stop_task")[0]["error"] is None
+        wait_for(partial(is_dead, int(pids.read_text())), "end of the command")
+        assert any(message.get("status") == "stopped" for message in messages)
+
+
+def test_stopping_a_task_that_does_not_exist_leaves_the_session_alone(acts: Acts) -> None:
+    with acts(says("ok")) as drive:
+        messages = drive.client({"prompt": "go", "after": [["stop_task", "nothing"]]})
+        assert steps(messages, "stop_task")[0]["error"] is None
+        assert results(messages)[0]["result"] == "ok"
+
+
 def test_context_usage_has_totals_and_categories(acts: Acts) -> None:
     with acts(says("ok")) as drive:
         (drive.workspace / "CLAUDE.md").write_text("Count to seven. " * 50)

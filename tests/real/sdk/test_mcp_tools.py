@@ -39,6 +39,22 @@ def test_a_tool_of_the_client_needs_permission_too(acts: Acts) -> None:
         assert "no sums" in drive.last_message()
 
 
+def test_a_server_that_is_switched_off_is_listed_without_tools(acts: Acts) -> None:
+    off = [["toggle_mcp_server", "calc", False], ["get_mcp_status"]]
+    with acts(says("one"), says("two")) as drive:
+        messages = drive.client("one", {"prompt": "two", "before": off}, adds=True, allowed_tools=[ADD])
+        assert steps(messages, "toggle_mcp_server")[0]["error"] is None
+        answer = steps(messages, "get_mcp_status")[0]["answer"]
+        [server] = answer["mcpServers"] if isinstance(answer, dict) else answer
+        assert (server["name"], server.get("tools") or []) == ("calc", [])
+
+
+def test_a_server_that_does_not_exist_cannot_be_connected_again(acts: Acts) -> None:
+    with acts(says("ok")) as drive:
+        messages = drive.client({"prompt": "go", "after": [["reconnect_mcp_server", "nothing"]]}, adds=True)
+        assert "nothing" in steps(messages, "reconnect_mcp_server")[0]["error"]
+
+
 def test_the_server_of_the_client_is_listed_as_connected(acts: Acts) -> None:
     with acts(says("ok")) as drive:
         messages = drive.client({"prompt": "go", "after": [["get_mcp_status"]]}, adds=True)

@@ -6,8 +6,10 @@ from tests.real.side_by_side.scenario import Scenario
 from tests.real.side_by_side.scenarios import (
     command_lines,
     context,
+    controls,
     dialogues,
     endings,
+    flags,
     histories,
     limits,
     mcp,
@@ -15,6 +17,7 @@ from tests.real.side_by_side.scenarios import (
     permissions,
     replays,
     sessions,
+    sources,
     structured,
     subagents,
     tools,
@@ -41,6 +44,9 @@ GROUPS = (
     mcp,
     command_lines,
     replays,
+    flags,
+    sources,
+    controls,
 )
 
 

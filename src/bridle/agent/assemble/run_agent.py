@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from bridle.agent.assemble import tools as run_tools
+from bridle.agent.assemble.approval import make_approver, without_prompt_tool
 from bridle.agent.assemble.checkpoints import file_checkpoints
 from bridle.agent.assemble.hooks import session_hooks
 from bridle.agent.assemble.host_control import HostControl, HostParts
@@ -32,7 +33,6 @@ from bridle.agent.conversation.session_hooks import SessionHooks
 from bridle.agent.model.api import models
 from bridle.agent.model.api.credentials import CredentialSource, MissingCredentials, find
 from bridle.agent.model.api.stream_pieces import ModelClient
-from bridle.agent.permissions.approval import Approver
 from bridle.agent.permissions.decide import bypass_refusal
 from bridle.agent.permissions.rules.file_access import is_hidden
 from bridle.agent.permissions.rules.policy import Policy
@@ -112,7 +112,8 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
     inbox = Inbox(received={uuid for uuid, role in session.history.lines if role == "user"})
     host = _host(inputs, inbox, writer)
     hooks, hook_warnings = session_hooks(inputs, setup, log, host, debug_log.note)
-    approver = _approver(inputs, setup, host, may_bypass=may_bypass)
+    servers = RunServers(inputs, session.id, host, debug_log.note)
+    approver = make_approver(inputs, setup, host, servers.tools, may_bypass=may_bypass)
     if approver is not None:
         tools += run_tools.host_tools(setup, lambda mode: log.emit(Status(permission_mode=mode)))
     factory = AgentFactory(
@@ -132,8 +133,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
     )
     tools.append(factory.tool())
     toolbox = run_tools.make_toolbox(inputs, setup, tools, structured, debug_log.note, approver, hooks)
-    servers = RunServers(inputs, session.id, host, debug_log.note)
-    log.tool_source = lambda: run_tools.not_denied(servers.tools(), setup.policy)
+    log.tool_source = lambda: run_tools.not_denied(without_prompt_tool(inputs, servers.tools()), setup.policy)
     toolbox.add_source(log.tool_source)
     description = SessionDescription(inputs, setup, toolbox, skills, agents, servers, credentials)
     conversation_options = _conversation_options(inputs)
@@ -334,19 +334,6 @@ def _host(inputs: RunInputs, inbox: Inbox, writer: EventWriter) -> HostRequests 
     host = HostRequests(writer.output.write, new_uuid)
     inbox.on_response, inbox.on_end = host.receive, host.close
     return host
-
-
-def _approver(inputs: RunInputs, setup: ModelSetup, host: HostRequests | None, *, may_bypass: bool) -> Approver | None:
-    """Return what asks the host about calls that need approval; None if no host answers."""
-    if inputs.options.prompt_tool != "stdio" or host is None:
-        return None
-    from bridle.agent.control.permission_prompts import PermissionPrompts
-    from bridle.agent.permissions.updates import apply_updates
-
-    def update(updates: object) -> None:
-        setup.policy = apply_updates(setup.policy, updates, may_bypass=may_bypass)
-
-    return PermissionPrompts(host, update)
 
 
 def _temporary_folder() -> str:

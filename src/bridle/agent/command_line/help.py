@@ -30,7 +30,7 @@ DESCRIPTIONS = {
     "allowedTools": 'tools and commands that need no permission, such as "Bash(git *)" Edit',
     "disallowedTools": "tools and commands that are denied; a bare name removes the tool",
     "permission_mode": "default, acceptEdits, plan, dontAsk, auto or bypassPermissions",
-    "permission_prompt_tool": "stdio: ask the host about calls that need approval",
+    "permission_prompt_tool": "what decides about calls that need approval: stdio for the host, or mcp__server__tool",
     "dangerously_skip_permissions": "allow everything; refused as root unless IS_SANDBOX=1",
     "allow_dangerously_skip_permissions": "let a host switch to bypassPermissions later",
     "add_dir": "additional working folders",

@@ -40,7 +40,7 @@ class Options(msgspec.Struct, frozen=True):
     disallowed_tools: tuple[str, ...] = ()
     permission_mode: str | None = None
     prompt_tool: str | None = None
-    """What decides about calls that need approval: `stdio` for the host."""
+    """What decides about calls that need approval: `stdio` for the host, or the name of an MCP tool."""
     skips_permissions: bool = False
     may_skip_permissions: bool = False
     add_dirs: tuple[str, ...] = ()
@@ -184,7 +184,7 @@ def _tools(flags: ParsedFlags) -> tuple[str, ...] | None:
 
 
 def _sources(text: str | None) -> tuple[str, ...] | None:
-    return None if text is None else _names(text)
+    return None if text is None else tuple(name.strip() for name in text.split(",")) if text else ()
 
 
 def _names(text: str | None) -> tuple[str, ...]:

@@ -12,6 +12,9 @@ from bridle.wire.events.events import ControlRequest, ControlResponse
 from bridle.wire.events.loose_json import JsonObject, to_bytes
 
 CLOSED = "stream closed before response received"
+"""Why a request fails that was pending when the host closed its input."""
+ALREADY_CLOSED = "Stream closed"
+"""Why a later one fails."""
 
 
 class HostRequests:
@@ -29,7 +32,7 @@ class HostRequests:
         cancelled at the host too.
         """
         if self._is_closed:
-            raise HostFailure(CLOSED)
+            raise HostFailure(ALREADY_CLOSED)
         request_id = self._new_id()
         response: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
         self._pending[request_id] = response

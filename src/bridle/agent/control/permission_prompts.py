@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from bridle.agent.control.host_requests import HostRequests
+from bridle.agent.control.host_requests import ALREADY_CLOSED, HostRequests
 from bridle.agent.permissions.approval import Approved, CallToApprove, Rejected
 from bridle.agent.permissions.rules.file_access import READERS, WRITERS
 from bridle.errors import HostFailure
@@ -26,7 +26,8 @@ class PermissionPrompts:
         try:
             answer = await self._host.send(_request(call))
         except HostFailure as failure:
-            return Rejected(f"Tool permission request failed: Error: Tool permission {failure.message}")
+            subject = "" if failure.message == ALREADY_CLOSED else "Tool permission "
+            return Rejected(f"Tool permission request failed: Error: {subject}{failure.message}")
         match answer:
             case {"behavior": "allow"}:
                 self._update(answer.get("updatedPermissions"))
@@ -57,6 +58,8 @@ def _request(call: CallToApprove) -> dict[str, Any]:
 
 
 def _description(call: CallToApprove) -> str | None:
-    """Return what a host shows as the subject of the call: the name of a file, or the description of a command."""
+    """Return the subject that a host shows: the name of a file, or the description of a command, else the command."""
     path = call.arguments.get({**READERS, **WRITERS}.get(call.tool, "description"))
+    if path is None and call.tool == "Bash":
+        path = call.arguments.get("command")
     return os.path.basename(path) if isinstance(path, str) and call.tool in (*READERS, *WRITERS) else path
