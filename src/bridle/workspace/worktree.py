@@ -75,13 +75,21 @@ async def list_worktrees(git: Git) -> list[Worktree]:
     """Return the worktrees that Bridle added and that still exist."""
     roots = await _roots(git)
     worktrees: list[Worktree] = []
-    for block in (await git.text("worktree", "list", "--porcelain")).split("\n\n"):
-        fields = dict(line.partition(" ")[::2] for line in block.splitlines())
-        folder = Path(fields.get("worktree", ""))
+    for folder, branch in await read_worktrees(git):
         if folder.parent in roots:
-            branch = fields.get("branch", "").removeprefix("refs/heads/")
-            worktrees.append(Worktree(folder.name, folder, branch or None))
+            worktrees.append(Worktree(folder.name, folder, branch))
     return worktrees
+
+
+async def read_worktrees(git: Git) -> list[tuple[Path, str | None]]:
+    """Return the folder of each worktree of the repository, and its branch."""
+    _, output = await git.run("worktree", "list", "--porcelain", "-z")  # a folder's name may have newlines
+    found = []
+    for block in output.split("\0\0"):
+        fields = dict(line.partition(" ")[::2] for line in block.split("\0"))
+        if "worktree" in fields:
+            found.append((Path(fields["worktree"]), fields.get("branch", "").removeprefix("refs/heads/") or None))
+    return found
 
 
 async def remove(git: Git, worktree: Worktree) -> None:

@@ -29,6 +29,7 @@ from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_worktrees import remove_all
 from bridle.run.logs import FOLDER as AGENT_LOGS
 from bridle.workspace.git import Git
+from bridle.workspace.worktree import read_worktrees
 
 OWNER = "bridle clean"
 REFS = "refs/bridle/"
@@ -205,11 +206,11 @@ async def _remove_refs(git: Git, runs: Iterable[str]) -> None:
 
 async def _remove_branches(git: Git, runs: Iterable[str]) -> None:
     """Delete the branches of removed runs that have no commit of their own and are not checked out."""
-    listed = await git.text("worktree", "list", "--porcelain")
+    checked_out = {branch for _, branch in await read_worktrees(git)}
     for branch in (run_branch(run) for run in runs):
         ref = f"refs/heads/{branch}"
         tip = await git.object(ref)
-        if tip is None or f"branch {ref}\n" in f"{listed}\n":
+        if tip is None or branch in checked_out:
             continue
         words = ("rev-list", "--count", tip, "--not", f"--exclude={branch}", "--branches", "--remotes", "--tags")
         if (await git.text(*words, "--")).strip() == "0":

@@ -18,6 +18,7 @@ from bridle.loop.protection import baseline, uncommitted_changes, untracked_file
 from bridle.loop.protection.newly_ignored import is_generated
 from bridle.loop.working_copy import recorded_hooks, start_state, uncommitted_note, uncommitted_work
 from bridle.loop.working_copy.hide_own_folders import hide_own_folders
+from bridle.loop.working_copy.leave_branch import worktree_with
 from bridle.loop.working_copy.refs import KEPT, run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import snapshot
@@ -88,7 +89,7 @@ async def return_to_branch(context: RunContext) -> None:
     if not await _check_out(git, branch):
         if await uncommitted_work.enter(context):
             return
-        if (other := await _worktree_with(git, branch)) is not None:
+        if (other := await worktree_with(git, branch, set())) is not None:
             raise UsageError(
                 f"the run's branch {branch} is checked out in another worktree, {other}",
                 remedy=f"Check out another branch there, and then run: bridle resume {context.run}",
@@ -106,15 +107,6 @@ async def return_to_branch(context: RunContext) -> None:
         ref = f"{KEPT}{context.run.lower()}/detached-{detached}"
         await git.run("update-ref", "--no-deref", ref, detached)
         context.say(f"that commit, {detached[:12]}, is on no branch; it is kept as {ref}")
-
-
-async def _worktree_with(git: Git, branch: str) -> str | None:
-    """Return the worktree in which a branch is checked out."""
-    for block in (await git.text("worktree", "list", "--porcelain")).split("\n\n"):
-        lines = block.splitlines()
-        if f"branch refs/heads/{branch}" in lines:
-            return lines[0].removeprefix("worktree ")
-    return None
 
 
 async def _check_out(git: Git, branch: str) -> bool:

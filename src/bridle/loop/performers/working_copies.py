@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from bridle.errors import UsageError
 from bridle.ground.git_exclude import exclude_from_git
 from bridle.ground.lock import FileLock
 from bridle.loop import effects
@@ -17,6 +19,7 @@ from bridle.loop.performers import pre_hooks
 from bridle.loop.performers.branch import return_to_branch
 from bridle.loop.working_copy.fill_submodules import fill_submodules
 from bridle.loop.working_copy.hide_own_folders import hide_own_folders
+from bridle.loop.working_copy.leave_branch import worktree_with
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import (
@@ -84,6 +87,12 @@ async def _add(context: RunContext, head: str) -> None:
         exclude_from_git(context.progress_folder, runs=context.run_folder.parent)
         await worktree.remove(home, Worktree(context.folder.name, context.folder, None))
         branch = run_branch(context.run) if context.worker is None else None
+        if branch is not None and (other := await worktree_with(home, branch, {context.folder})) is not None:
+            raise UsageError(
+                f"the worktree of this run was moved: its branch {branch} is checked out in {other}",
+                remedy=f"Move it back, with its changes, and continue: git worktree move {shlex.quote(other)} "
+                f"{shlex.quote(str(context.folder))} && bridle resume {context.run}",
+            )
         if branch is not None and await home.object(f"refs/heads/{branch}") is None:
             await pre_hooks.before_branch(context, branch)
         await worktree.add(home, context.folder.name, at=head, branch=branch, is_for_an_agent=True)

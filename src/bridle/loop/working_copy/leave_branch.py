@@ -7,6 +7,7 @@ from pathlib import Path
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace.git import Git
+from bridle.workspace.worktree import read_worktrees
 
 _NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 
@@ -48,9 +49,7 @@ async def leave_empty_branch(context: RunContext) -> None:
 async def worktree_with(git: Git, branch: str, others: set[Path]) -> str | None:
     """Return the worktree in which a branch is checked out, if it is not one of these."""
     known = {folder.resolve() for folder in others}
-    for block in (await git.text("worktree", "list", "--porcelain")).split("\n\n"):
-        lines = block.splitlines()
-        folder = Path(lines[0].removeprefix("worktree ")) if lines else Path()
-        if f"branch refs/heads/{branch}" in lines and folder.resolve() not in known:
+    for folder, checked_out in await read_worktrees(git):
+        if checked_out == branch and folder.resolve() not in known:
             return str(folder)
     return None
