@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
 
 from tests.loop.fixtures.fake_agent import Project, make_project
-from tests.loop.fixtures.loop_commands import MAKES_FILE, TWO_TASKS, assert_replays, receipt_of, run_plan, verdicts
+from tests.loop.fixtures.loop_commands import (
+    MAKES_FILE,
+    ONE_TASK,
+    TWO_TASKS,
+    assert_replays,
+    receipt_of,
+    run_plan,
+    verdicts,
+)
 
+PAGE = (Path(__file__).parents[2] / "docs" / "repositories.md").read_text(encoding="utf-8")
 BOTH_DONE = {"One": "done", "Two": "done"}
 
 
@@ -192,3 +202,19 @@ def test_an_untracked_file_that_the_agent_hides_is_restored_each_time(tmp_path: 
     assert here.git(*ref.split()[1:]) == "mine"
     assert "big" not in here.git("ls-tree", "-r", "--name-only", "HEAD").split()
     assert_replays(here)
+
+
+def test_the_commands_of_the_page_on_git_log_show_no_snapshots(tmp_path: Path) -> None:
+    here = make_project(tmp_path, ONE_TASK, MAKES_FILE)
+    run_plan(here, 0)
+    snapshots = set(here.git("for-each-ref", "--format=%(objectname)", "refs/bridle").split())
+    wanted = set(here.git("rev-list", "--branches").split())
+    assert len(wanted) == 2
+    assert snapshots - wanted <= set(here.git("log", "--all", "--format=%H").split())
+    assert snapshots - wanted
+    commands = PAGE.split("## `git log --all`")[1].split("```sh\n")[1].split("```")[0].splitlines()
+    for command in commands[:2]:
+        assert set(here.git(*shlex.split(command)[1:], "--format=%H").split()) == wanted
+    (here.folder / "alias").write_text(commands[2].replace("--global", "--local"))
+    subprocess.run(["sh", "alias"], cwd=here.folder, check=True)
+    assert {line.split()[1] for line in here.git("la", "--format=%H").splitlines()} == wanted
