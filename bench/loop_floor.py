@@ -3,14 +3,13 @@
 What these are is not written down here but taken from a run of Bridle: a `git` of ours in front of the real one
 and a hook at `os.fsync` write a line each, and the agent another, so that all of them stand in their order. The floor
 does the same to a repository that begins the same; only its commits have other ids, so HEAD replaces them. Bridle
-writes the object of a commit itself, and so does the floor.
+writes trees, commits and its branch itself: of these the floor has the fsyncs alone, and it makes no commits.
 
 `loop_floor.py run STEPS` is the floor, `loop_floor.py record LOG ARGUMENT…` is Bridle with the hook.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -18,7 +17,6 @@ import shutil
 import stat
 import subprocess
 import sys
-import zlib
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,7 +95,6 @@ class Floor:
         self._files = self._repository / ".a5c"
         self._last_use = {step["index"]: number for number, step in enumerate(steps) if step.get("index")}
         self._agent = shutil.which("claude")
-        self._tree = ""
 
     def run(self) -> None:
         """All of them."""
@@ -128,30 +125,12 @@ class Floor:
             Path(index).parent.mkdir(parents=True, exist_ok=True)
             if not os.path.exists(index):
                 shutil.copy2(real, index)
-        if _commits_work(argv):
-            argv[-2] = self._write_commit(argv[-4])
         given = None if step["given"] is None else step["given"].encode("utf-8")
-        done = subprocess.run(
+        subprocess.run(
             ["git", *argv], env=environment, input=given, capture_output=True, check=False, timeout=LIMIT_SECONDS
         )
-        if argv[-1] == "write-tree":
-            self._tree = done.stdout.decode("ascii").strip()
         if index and self._last_use[step["index"]] == number:
             Path(index).unlink(missing_ok=True)
-
-    def _write_commit(self, message: str) -> str:
-        """Write a commit of the last tree on HEAD; its fsync is one of the steps."""
-        git = self._repository / ".git"
-        head = (git / "HEAD").read_text(encoding="ascii").strip()
-        parent = (git / head.removeprefix("ref: ")).read_text(encoding="ascii").strip()
-        who = "Floor <floor@localhost> 1700000000 +0000"
-        text = f"tree {self._tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\n{message}\n".encode()
-        data = b"commit %d\0" % len(text) + text
-        name = hashlib.sha1(data, usedforsecurity=False).hexdigest()
-        path = git / "objects" / name[:2] / name[2:]
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(zlib.compress(data))
-        return name
 
     def _write(self, size: int, number: int) -> None:
         path = self._files / f"{number}"
@@ -168,11 +147,6 @@ class Floor:
             os.fsync(fd)
         finally:
             os.close(fd)
-
-
-def _commits_work(argv: list[str]) -> bool:
-    """Whether this call of git moves a branch to a new commit: `update-ref … -m MESSAGE REF NEW OLD`."""
-    return argv[0] == "update-ref" and argv[-5:-4] == ["-m"] and argv[-2] == "HEAD"
 
 
 def _record(log: Path, arguments: list[str]) -> None:

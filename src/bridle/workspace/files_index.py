@@ -26,6 +26,7 @@ from bridle.workspace.git_folder.index_file import Identity
 from bridle.workspace.own_output import untracked_output
 from bridle.workspace.private_indexes import clear_indexes, private_index_path, remove_index
 from bridle.workspace.repair import forged_objects
+from bridle.workspace.write_tree import write_tree
 
 # How far the clock of a file system may differ from ours: entries so close to a look are hashed again by the next one.
 RECENT_SECONDS = 2
@@ -188,7 +189,8 @@ class FilesIndex:
         return True
 
     async def _write_tree(self, flags: Sequence[str]) -> str:
-        return await self._git.text(*flags, *NO_SHORTCUTS, "write-tree", variables=self.variables)
+        words = (*flags, *NO_SHORTCUTS)
+        return await write_tree(self._git, self._path, words, self.variables, id_length=self.id_length)
 
     async def _replace_forged(self, flags: Sequence[str]) -> None:
         """Write objects again that an agent has forged since the last look; raise GitError where that is impossible."""

@@ -17,7 +17,7 @@ from bridle.ground.git_folder import repository_top
 from bridle.ground.threads import in_thread
 from bridle.workspace import git_command
 from bridle.workspace.config import LIST_CONFIG, Config
-from bridle.workspace.git_folder import damaged_files, detached_head, read_git_files, special_files
+from bridle.workspace.git_folder import damaged_files, detached_head, move_branch, read_git_files, special_files
 from bridle.workspace.git_folder.index_file import Identity
 from bridle.workspace.git_folder.tree_objects import KnownTrees
 
@@ -177,6 +177,15 @@ class Git:
         if branch is None and await self._move_detached_head(commit, why, old):
             return
         ref = "HEAD" if branch is None else f"refs/heads/{branch}"
+        try:
+            if old is None or not await self.is_plain():
+                raise read_git_files.NeedsGit
+            who = await self.signature("committer")
+            move_branch.move_branch(self.folder, ref, commit, old=old, who=who, why=why)
+        except read_git_files.NeedsGit:
+            pass
+        else:
+            return
         await self.run("update-ref", "--no-deref", "-m", why, ref, commit, *([old] if old is not None else []))
 
     async def _move_detached_head(self, commit: str, why: str, old: str | None) -> bool:

@@ -6,30 +6,19 @@ with other content than it has. So the objects in which a tree differs from an e
 
 from __future__ import annotations
 
-import hashlib
 import os
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, field
 
 from bridle.errors import GitError
 from bridle.ground.threads import in_thread
 from bridle.workspace.git import Git
-from bridle.workspace.git_folder import read_git_files
+from bridle.workspace.git_folder import loose_objects
+from bridle.workspace.git_folder.loose_objects import BLOB, COMMIT, FOLDER, NESTED_REPOSITORY, TREE
 
-COMMIT = b"commit"
-TREE = b"tree"
-BLOB = b"blob"
-_FOLDER = b"40000"
-_NESTED_REPOSITORY = b"160000"
-_CHUNK_BYTES = 1024 * 1024
 # The most objects that one git prints, unless they are too large together.
 _BATCH = 1000
-# An index of packed objects: signature and version, then 256 counts, then the sorted ids.
-_PACK_INDEX = b"\377tOc\0\0\0\2"
-_COUNTS_BYTES = 256 * 4
 
 
 class Forged(Struct):
@@ -39,12 +28,6 @@ class Forged(Struct):
     """Objects of the later tree, each with a path."""
     old: dict[str, str] = field(default_factory=dict)
     """Trees of the earlier one."""
-
-
-class _Entry(Struct, frozen=True):
-    mode: bytes
-    name: bytes
-    object: str
 
 
 async def find_forged(git: Git, tree: str, before: str | None) -> Forged:
@@ -61,12 +44,14 @@ async def find_forged(git: Git, tree: str, before: str | None) -> Forged:
                 continue
             if old is not None and contents[old] is None:
                 forged.old[old] = _shown(path) or "/"
-            known = {(entry.mode, entry.name): entry.object for entry in _entries(contents.get(old or ""), new)}
-            for entry in _entries(contents[new], new):
+            known = {
+                (entry.mode, entry.name): entry.object for entry in loose_objects.entries(contents.get(old or ""), new)
+            }
+            for entry in loose_objects.entries(contents[new], new):
                 there, place = known.get((entry.mode, entry.name)), path + entry.name
-                if entry.object == there or entry.mode == _NESTED_REPOSITORY:
+                if entry.object == there or entry.mode == NESTED_REPOSITORY:
                     continue
-                if entry.mode == _FOLDER:
+                if entry.mode == FOLDER:
                     deeper.append((place + b"/", entry.object, there))
                 else:
                     blobs[entry.object] = place
@@ -142,7 +127,7 @@ async def _read(git: Git, names: set[str], kind: bytes) -> dict[str, bytes | Non
     """Return the content of commits and trees, nothing for a blob or a missing object; None for a forged one."""
     if not names:
         return {}
-    loose, others = await in_thread(lambda: _read_loose(git.folder, names, kind), name="hashing objects")
+    loose, others = await in_thread(lambda: loose_objects.read(git.folder, names, kind), name="hashing objects")
     for number in range(0, len(others), _BATCH):
         loose |= await _read_by_git(git, others[number : number + _BATCH], kind)
     if kind == TREE:
@@ -150,80 +135,6 @@ async def _read(git: Git, names: set[str], kind: bytes) -> dict[str, bytes | Non
             if content:  # neither forged nor missing
                 git.known_trees.add(name, content)
     return loose
-
-
-def _read_loose(top: Path, names: set[str], kind: bytes) -> tuple[dict[str, bytes | None], list[str]]:
-    """Return the content of loose objects, and the names of those that git may read from a pack."""
-    try:
-        objects = f"{read_git_files.git_folders(top)[1]}/objects"
-        indexes = _pack_indexes(objects)
-    except (read_git_files.NeedsGit, OSError):
-        return {}, sorted(names)
-    contents: dict[str, bytes | None] = {}
-    others = []
-    for name in sorted(names):
-        path = f"{objects}/{name[:2]}/{name[2:]}"
-        if indexes is None or any(_may_have(index, name) for index in indexes) or not os.path.isfile(path):
-            others.append(name)
-        elif os.path.getsize(path) == 0:
-            contents[name] = b""  # lost, as after a power cut: see `lost_objects`
-        else:
-            contents[name] = _loose_content(path, name, kind)
-    return contents, others
-
-
-def _loose_content(path: str, name: str, kind: bytes) -> bytes | None:
-    """Return the content of a loose object, and nothing for a blob; None if it does not have this id and kind."""
-    total, kept = _digest(name), []
-    is_first = True
-    try:
-        with open(path, "rb") as file:
-            for data in _inflate(iter(lambda: file.read(_CHUNK_BYTES), b"")):
-                if is_first and data and not data.startswith(kind + b" "):
-                    return None
-                is_first = is_first and not data
-                total.update(data)
-                if kind != BLOB:
-                    kept.append(data)
-    except (OSError, zlib.error):
-        return None
-    return b"".join(kept).partition(b"\0")[2] if total.hexdigest() == name else None
-
-
-def _inflate(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    inflating = zlib.decompressobj()
-    for chunk in chunks:
-        while chunk and not inflating.eof:
-            yield inflating.decompress(chunk, _CHUNK_BYTES)
-            chunk = inflating.unconsumed_tail
-    yield inflating.flush()
-
-
-def _pack_indexes(objects: str) -> list[bytes] | None:
-    """Return the indexes of all packs; None where git may find packed objects without them."""
-    pack = f"{objects}/pack"
-    if os.path.lexists(f"{objects}/info/alternates"):
-        return None
-    found = []
-    for name in os.listdir(pack) if os.path.isdir(pack) else ():
-        if name.startswith("multi-pack-index"):
-            return None
-        if name.endswith(".idx"):
-            data = Path(pack, name).read_bytes()
-            if not data.startswith(_PACK_INDEX):
-                return None
-            found.append(data)
-    return found
-
-
-def _may_have(index: bytes, name: str) -> bool:
-    """Return whether git may find an id in the index of a pack: it searches between two of the counts."""
-    wanted, counts = bytes.fromhex(name), len(_PACK_INDEX)
-    first = counts + 4 * wanted[0]
-    start = int.from_bytes(index[first - 4 : first]) if wanted[0] else 0
-    end = int.from_bytes(index[first : first + 4])
-    ids = counts + _COUNTS_BYTES
-    return index.find(wanted, ids + start * len(wanted), ids + end * len(wanted)) >= 0
 
 
 async def _read_by_git(git: Git, names: Sequence[str], kind: bytes) -> dict[str, bytes | None]:
@@ -247,27 +158,11 @@ async def _read_by_git(git: Git, names: Sequence[str], kind: bytes) -> dict[str,
             continue
         content = data[at : at + int(words[2])]
         at += len(content) + 1
-        total = _digest(name)
+        total = loose_objects.digest_like(name)
         total.update(b"%b %b\0" % (words[1], words[2]) + content)
         is_true = total.hexdigest() == name and kind == words[1]
         contents[name] = content if is_true else None
     return contents
-
-
-def _entries(content: bytes | None, like: str) -> Iterator[_Entry]:
-    """Yield the entries of a tree."""
-    content, at, length = content or b"", 0, len(like) // 2
-    while at < len(content):
-        end = content.find(b"\0", at)
-        if end < 0:
-            return  # an agent may have written such a tree
-        mode, _, name = content[at:end].partition(b" ")
-        at = end + 1 + length
-        yield _Entry(mode, name, content[end + 1 : at].hex())
-
-
-def _digest(name: str) -> hashlib._Hash:
-    return (hashlib.sha1 if len(name) == 40 else hashlib.sha256)(usedforsecurity=False)
 
 
 def _shown(path: bytes) -> str:

@@ -1,0 +1,97 @@
+"""The branch of a run moves as `git update-ref` moves it, with both reflogs; else nothing is changed."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from bridle.workspace.git import Git
+from bridle.workspace.git_folder.move_branch import move_branch
+from bridle.workspace.git_folder.read_git_files import NeedsGit
+from tests.workspace.fixtures.repositories import git, make_repository, trace_git
+
+WHO = "Some One <one@localhost> 1700000000 +0200"
+
+
+def _on_branch_of_run(folder: Path) -> Path:
+    folder = make_repository(folder).folder
+    git(folder, "checkout", "-q", "-b", "bridle/run")
+    return folder
+
+
+def _ids(folder: Path) -> tuple[str, str]:
+    old = git(folder, "rev-parse", "HEAD").strip()
+    return old, git(folder, "commit-tree", "-p", old, "-m", "second", f"{old}^{{tree}}").strip()
+
+
+def test_the_branch_and_both_reflogs_are_those_that_git_writes(tmp_path: Path) -> None:
+    folder = _on_branch_of_run(tmp_path / "r")
+    old, new = _ids(folder)
+    before = {name: (folder / ".git/logs" / name).read_text() for name in ("HEAD", "refs/heads/bridle/run")}
+    move_branch(folder, "refs/heads/bridle/run", new, old=old, who=WHO, why="commit:  second\n ")
+    assert git(folder, "rev-parse", "HEAD").strip() == new
+    line = f"{old} {new} {WHO}\tcommit: second\n"
+    assert {name: (folder / ".git/logs" / name).read_text() for name in before} == {
+        name: text + line for name, text in before.items()
+    }
+    assert git(folder, "reflog", "-1", "--format=%H %gs").strip() == f"{new} commit: second"
+    assert not list((folder / ".git").rglob("*.lock"))
+
+
+def test_a_worktree_has_its_own_reflog_of_head(tmp_path: Path) -> None:
+    main = make_repository(tmp_path / "r").folder
+    folder = tmp_path / "worktree"
+    git(main, "worktree", "add", "-q", "-b", "bridle/other", str(folder))
+    old, new = _ids(folder)
+    of_main = (main / ".git/logs/HEAD").read_text()
+    move_branch(folder, "refs/heads/bridle/other", new, old=old, who=WHO, why="why")
+    assert git(folder, "rev-parse", "HEAD").strip() == new
+    assert git(folder, "reflog", "-1", "--format=%H %gs").strip() == f"{new} why"
+    assert (main / ".git/logs/HEAD").read_text() == of_main
+
+
+@pytest.mark.parametrize(
+    "case", ["other commit", "locked", "packed", "no reflog", "link", "no object", "another branch", "detached"]
+)
+def test_where_git_decides_nothing_is_changed(tmp_path: Path, case: str) -> None:
+    folder = _on_branch_of_run(tmp_path / "r")
+    old, new = _ids(folder)
+    ref, log, name = folder / ".git/refs/heads/bridle/run", folder / ".git/logs/HEAD", "refs/heads/bridle/run"
+    expected = old
+    match case:
+        case "other commit":
+            expected = new
+        case "locked":
+            ref.with_name("run.lock").touch()
+        case "packed":
+            git(folder, "pack-refs", "--all")
+        case "no reflog":
+            log.unlink()
+        case "link":
+            log.rename(tmp_path / "log")
+            log.symlink_to(tmp_path / "log")
+        case "no object":
+            new = "1" * 40
+        case "another branch":
+            git(folder, "checkout", "-q", "main")
+            name = "refs/heads/main"
+        case _:
+            name = "HEAD"
+    logs = {path: path.read_bytes() for path in (folder / ".git/logs").rglob("*") if path.is_file()}
+    with pytest.raises(NeedsGit):
+        move_branch(folder, name, new, old=expected, who=WHO, why="why")
+    assert git(folder, "rev-parse", "HEAD").strip() == old
+    assert {path: path.read_bytes() for path in logs} == logs
+    assert [path.name for path in (folder / ".git").rglob("*.lock")] == (["run.lock"] if case == "locked" else [])
+
+
+def test_a_commit_of_bridle_starts_no_git_for_its_branch(tmp_path: Path) -> None:
+    repo, events = trace_git(Git(_on_branch_of_run(tmp_path / "r")), tmp_path / "trace")
+    git(repo.folder, "config", "user.name", "Some One")
+    git(repo.folder, "config", "user.email", "one@localhost")
+    old, new = _ids(repo.folder)
+    asyncio.run(repo.move_head(new, "why", old=old))
+    assert git(repo.folder, "rev-parse", "HEAD").strip() == new
+    assert "update-ref" not in events.read_text()
