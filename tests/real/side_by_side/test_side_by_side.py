@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bridle.agent.command_line.flags import FLAGS, Handling
 from tests.fixtures.bridle_program import BRIDLE_AGENT as AGENT
 from tests.real.fixtures.installed_programs import claude_program
 from tests.real.side_by_side.catalogue import scenarios
@@ -43,4 +44,21 @@ def test_every_listed_difference_names_a_scenario() -> None:
 
 
 def test_there_are_as_many_scenarios_as_promised() -> None:
-    assert len(SCENARIOS) >= 60
+    assert len(SCENARIOS) >= 300
+
+
+# The tests with the official SDKs compare what a store of sessions receives; the help and the debug log are words of
+# each program; a safe start is not compared yet.
+WITHOUT_SCENARIO = {"--session-mirror", "--help", "--debug", "--safe-mode"}
+
+
+def test_every_flag_is_in_a_scenario() -> None:
+    words = {
+        word.partition("=")[0]
+        for scenario in SCENARIOS.values()
+        for start in scenario.starts
+        for word in start.arguments
+        if word.startswith("-")
+    }
+    used = [flag for flag in FLAGS if flag.handling is Handling.USED]
+    assert {flag.names[-1] for flag in used if not words.intersection(flag.names)} == WITHOUT_SCENARIO
