@@ -8,10 +8,15 @@ from bridle.loop.protection.find import find_definitions
 from bridle.loop.protection.findings import RepositoryFiles
 
 FILES = ("README.md", "VERSION", "app.py", "words.txt", "check.sh", "data.json", "tests/test_app.py", "expected.txt")
+SOURCES = ("app.c", "latest.c", "lib/inspect.c", "tests/main.c", "test_app.c", "AppTest.java", "App.java", "config.h")
 
 
 def protected(command: str) -> set[str]:
-    return set(find_definitions([command], RepositoryFiles(FILES, FILES.__contains__, lambda _: "")).files)
+    return set(
+        find_definitions(
+            [command], RepositoryFiles((*FILES, *SOURCES), {*FILES, *SOURCES}.__contains__, lambda _: "")
+        ).files
+    )
 
 
 @pytest.mark.parametrize(
@@ -30,6 +35,10 @@ def protected(command: str) -> set[str]:
         "npx eslint app.py",
         "uv run ruff check app.py",
         "MODE=x shellcheck check.sh",
+        "cc -Wall -o app app.c latest.c lib/inspect.c",
+        "arm-none-eabi-gcc -c app.c -o app.o",
+        "clang-17 -fsyntax-only app.c",
+        "javac App.java",
     ],
 )
 def test_a_file_that_is_only_read_is_not_protected(command: str) -> None:
@@ -52,6 +61,10 @@ def test_a_file_that_is_only_read_is_not_protected(command: str) -> None:
         ("grep --file=words.txt README.md", {"words.txt"}),
         ("diff expected.txt README.md", {"expected.txt", "README.md"}),
         ("ruff check --config words.txt app.py", {"words.txt"}),
+        ("gcc -o run test_app.c app.c", {"test_app.c"}),
+        ("gcc -o run tests/main.c app.c && ./run", {"tests/main.c"}),
+        ("gcc -include config.h app.c", {"config.h"}),
+        ("javac App.java AppTest.java", {"AppTest.java"}),
         ("grep -q v2 README.md; sh check.sh", {"README.md", "check.sh"}),
     ],
 )

@@ -251,6 +251,8 @@ def find_protected(context: RunContext, names: list[str]) -> Protected:
     # Each worktree has its own of these: see `check_programs`.
     known = frozenset(names)
     files = {name: why for name, why in files.items() if name in known or not INSTALLED.intersection(name.split("/"))}
+    # An ignored program that make builds is output: the checks run again without it.
+    files = {name: why for name, why in files.items() if name in known or name not in definitions.made}
     files |= {name: "it belongs to Bridle" for name in names if name.startswith(f"{OUR_FOLDER}/")}
     files |= {name: "it has Bridle's settings" for name in names if Path(name).name == FILE_NAME}
     if (own := plan_path(context)) is not None:

@@ -1,7 +1,8 @@
 """Files that a check only reads as data: what they contain is the work, and does not define the check. Pure.
 
-`grep -q v2 README.md` asks about README.md, and `ruff check app.py` about app.py; the task is to change them. A file
-that a command executes, or that says what is expected, stays protected.
+`grep -q v2 README.md` asks about README.md, `ruff check app.py` about app.py, and `cc -o app app.c` builds app.c; the
+task is to change them. A file that a command executes, or that says what is expected, stays protected, and so does the
+source of a test.
 """
 
 from __future__ import annotations
@@ -24,6 +25,16 @@ _JUDGES = frozenset(
     {"ruff", "flake8", "mypy", "pyright", "pylint", "black", "isort", "bandit", "codespell", "py_compile", "compileall"}
     | {"eslint", "tsc", "prettier", "stylelint", "htmlhint", "jsonlint", "markdownlint", "markdownlint-cli2", "biome"}
     | {"shellcheck", "yamllint", "xmllint", "hadolint", "actionlint", "gofmt", "clang-format", "rustfmt", "vale"}
+)
+# Programs that build sources, as `gcc`, `gcc-12` and `arm-none-eabi-gcc`; with the options that name other definitions.
+_COMPILERS = re.compile(
+    r"(?:[\w.]+-)*(?:cc|c\+\+|c89|c99|gcc|g\+\+|clang|clang\+\+|tcc|icx|icpx|nvcc|gfortran|f77|ld|as|nasm|ar|rustc|javac"
+    r"|kotlinc|scalac|groovyc|ghc|ocamlc|ocamlopt|ocamlfind|swiftc|dmd|ldc2|fpc|gnatmake|mcs|csc|valac|protoc|bison|flex)"
+    r"(?:-[0-9.]+)?"
+)
+_BUILD_OPTIONS = ("-include", "-imacros", "-T", "@")
+_TEST = re.compile(
+    r"(?:^|[/_.-])(?:unit|self)?(?:tests?|specs?|checks?)(?=[/_.0-9-]|$)|(?:^|/)test|(?:^|/)Tests?(?=[A-Z])|Tests?(?=\.|$)"
 )
 # Words before the program that matters.
 _LAUNCHERS = frozenset({"npx", "bunx", "uv", "uvx", "poetry", "pipenv", "pdm", "hatch", "pnpm", "yarn", "run", "exec"})
@@ -48,6 +59,9 @@ def defining_words(simple: Simple, line: Sequence[Simple]) -> Iterator[str]:
         yield from _after_options(rest)
     elif name in _READERS and all(_program(other.words)[0] in _READERS for other in line):
         yield from _values(rest, _READERS[name])
+    elif _COMPILERS.fullmatch(name):
+        yield from (word for word in rest if _TEST.search(word))
+        yield from _values(rest, _BUILD_OPTIONS)
     else:
         yield from simple.words
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from bridle.loop.protection.data_files import defining_words, executed_with
 from bridle.loop.protection.executed_scripts import executed_scripts, is_shell_script, possible_paths
@@ -37,6 +37,7 @@ _SCRIPT_CHARACTERS = 256 * 1024
 _COMMAND_CHARACTERS = 60
 # Files that compilers write for make: the headers of each object.
 _DEPENDENCIES = (".d", ".dep", ".deps", ".Po", ".Plo")
+_OBJECTS = (".o", ".obj", ".a", ".so")
 _PYTHONPATH = "PYTHONPATH="
 _PROGRAM = re.compile(r"(?!-)[A-Za-z0-9._+/-]{1,200}")
 
@@ -143,6 +144,7 @@ class _Finder:
         for target in used.unmade:
             self.findings.absent[join(folder, target)] = f"make would not run the recipe of {target} any more"
         self.findings.made.update(join(folder, target) for target in used.made)
+        self.findings.made.update(self._made_by_rule(used.names, folder))
         self._missing_includes(texts, folder)
         for recipe in used.recipes:
             self.read_line(recipe, folder, why=why, depth=depth - 1)
@@ -163,6 +165,15 @@ class _Finder:
                 includes = [join(folder, include) for include in makefile.uses([text], ()).includes]
                 pending += [name for include in includes for name in self._matching(include)]
         return texts
+
+    def _made_by_rule(self, names: Iterable[str], folder: str) -> Iterator[str]:
+        """Yield the files that a rule of make itself, or one for a pattern, makes from a source of their name."""
+        stems = {posixpath.splitext(name)[0] for name in self.repository.names}
+        for name in names:
+            path = join(folder, name)
+            is_built = path.endswith(_OBJECTS) or posixpath.splitext(path)[0] in stems
+            if makefile.is_file_name(name) and is_built and path not in self.repository.names:
+                yield path
 
     def _missing_includes(self, texts: Mapping[str, str], folder: str) -> None:
         """Forbid files that a makefile would include, unless make or a compiler makes them."""

@@ -37,6 +37,13 @@ _NO_FILE = re.compile(r"^\.|^/|[%$*?]")
 # A recipe's own target, and what comes before a file that a command writes.
 _ITSELF = re.compile(r"\$(?:@|[({]@[DF]?[)}])")
 _WRITES = r"(?:-o[ =]?|>[ ]?|--out(?:put|-dir|dir)?[ =]|\b(?:touch|tee|mkdir|cp|mv|ln|ar|venv)[ ](?:[^;&|]*[ ])?)"
+# Variables that make sets itself, for what a recipe executes.
+_BUILT_IN = {
+    "$MAKE": "make",
+    **dict.fromkeys(("$CC", "$LINK.c", "$LINK.o", "$COMPILE.c", "$CPP"), "cc"),
+    **dict.fromkeys(("$CXX", "$LINK.cc", "$LINK.cpp", "$COMPILE.cc", "$COMPILE.cpp"), "c++"),
+    **{f"${program.upper()}": program for program in ("ar", "as", "fc", "ld")},
+}
 # Deeper than any readable nesting of variables.
 _EXPANSIONS = 8
 
@@ -80,7 +87,7 @@ def uses(texts: Iterable[str], goals: Sequence[str]) -> Goal:
                 recipes += meaning.recipe
             if meaning is not None:
                 pending += [f"${long or short}" for long, short in _USE.findall(block.text)]
-    variables = {"$MAKE": "make"} | {
+    variables = _BUILT_IN | {
         name: meaning.value for block in known for name, meaning in block.names.items() if isinstance(meaning, _Value)
     }
     includes = [file for block in known for file in _included(block, variables)]
@@ -110,6 +117,11 @@ def _makes(recipe: Sequence[str], name: str, variables: Mapping[str, str]) -> bo
     """Return whether a recipe seems to write the file of its target."""
     made = re.compile(rf"{_WRITES}(?:\./)?{re.escape(name)}(?![\w./-])")
     return any(_ITSELF.search(line) or made.search(_expand(line, variables)) for line in recipe)
+
+
+def is_file_name(name: str) -> bool:
+    """Return whether a name of `Goal.names` may be that of a file."""
+    return not name.startswith("$") and ":" not in name and not _NO_FILE.search(name)
 
 
 def has_goal(text: str, goal: str) -> bool:
