@@ -28,7 +28,7 @@ from bridle.journal.format import layout
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.find_run import runs_folder
 from bridle.loop import user_messages
-from bridle.loop.control.branch_facts import check_not_undone, with_branch_facts
+from bridle.loop.control.branch_facts import with_branch_facts
 from bridle.loop.control.changed_agents import agent_in_force
 from bridle.loop.control.changed_plan import find_changes
 from bridle.loop.control.current_state import read_receipt
@@ -43,6 +43,7 @@ from bridle.loop.process.task_state import VERIFIED
 from bridle.loop.run_inputs import read_inputs
 from bridle.loop.settings.bridle_toml import load_settings
 from bridle.loop.settings.model import Settings
+from bridle.loop.undo.undo_entries import check_not_undone
 from bridle.loop.working_copy import put_aside
 from bridle.loop.working_copy.run_lock import check_unlocked, hold_working_copy
 from bridle.loop.working_copy.run_worktrees import worktree_folder

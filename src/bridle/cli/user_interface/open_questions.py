@@ -15,6 +15,7 @@ from bridle.ground.ulid import is_ulid
 from bridle.journal.format import layout
 from bridle.journal.stores.file_store import FileStore
 from bridle.journal.stores.find_run import LAST, matching_runs, newest_runs, runs_folders
+from bridle.loop.undo.undo_entries import describe_undone
 
 # The newest runs that are searched for open questions.
 SEARCHED_RUNS = 100
@@ -45,7 +46,7 @@ def waiting_runs(runs_dir: str | None) -> list[OpenQuestions]:
         folder, questions = Path(run), []
         try:
             store = FileStore(folder)
-            if store.position().end is None:
+            if store.position().end is None and not describe_undone(store):
                 questions = inbox.questions(store)
         except Error:
             continue  # the command that names it reports why it cannot be read
@@ -69,7 +70,7 @@ def name_question(
         is_named = any(_matches(first, question) for _, questions in waiting_runs(runs_dir) for question in questions)
         if not is_named and _is_run(text, runs_dir):  # `"text" RUN`
             text, run = None, text
-    runs = waiting_runs(runs_dir) if run is None else [_questions_of(chosen_run(run, runs_dir))]
+    runs = waiting_runs(runs_dir) if run is None else [questions_of(chosen_run(run, runs_dir))]
     if first is None or (text is None and not names_effect and not _names_exactly(first, runs)):
         only = _only_question(runs)
         if only is not None:
@@ -86,8 +87,10 @@ def name_question(
     return Named(*found, text)
 
 
-def _questions_of(run: Path) -> OpenQuestions:
-    return OpenQuestions(run, inbox.questions(FileStore(run)))
+def questions_of(run: Path) -> OpenQuestions:
+    """Return the open questions of a run; one that was undone has none."""
+    store = FileStore(run)
+    return OpenQuestions(run, [] if describe_undone(store) else inbox.questions(store))
 
 
 def _is_run(argument: str, runs_dir: str | None) -> bool:

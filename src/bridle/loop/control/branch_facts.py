@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from bridle.errors import Error, UsageError
+from bridle.errors import Error
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control.foreign_runs import AGREE, FOREIGN, is_untrusted
 from bridle.loop.control.push_target import pull_request_commands, pull_request_title, remote_of
@@ -38,8 +38,9 @@ def with_branch_facts(receipt: Receipt, run: Path, environment: Mapping[str, str
     if is_untrusted(run):  # its commands to copy are the repository's too
         return msgspec.structs.replace(receipt, foreign=f"{FOREIGN}. {AGREE}", **dict.fromkeys(_COMMANDS, ""))
     store, aside = FileStore(run, reuses_view=True), put_aside.find(run)
-    if undone := describe_undone(store):
-        return msgspec.structs.replace(receipt, undone=undone, **dict.fromkeys(_COMMANDS, ""))
+    if undone := undo_entries.describe_undone(store):
+        tasks = tuple(msgspec.structs.replace(task, question=None) for task in receipt.tasks)
+        return msgspec.structs.replace(receipt, undone=undone, tasks=tasks, **dict.fromkeys(_COMMANDS, ""))
     place = read_place(store)
     repository = Path(place.repository)
     if special_files.find_in_git_folder(repository, with_objects=False):
@@ -72,25 +73,6 @@ def _pull_request(receipt: Receipt, place: RunPlace, remote: str, store: FileSto
 def _is_in_commits(line: str) -> bool:
     """Whether what was found between drivers may be in a commit of the run: not a plan, and not a file left alone."""
     return not any(words in line for words in _IN_NO_COMMIT)
-
-
-def describe_undone(store: FileStore) -> str:
-    """Return that a run was undone, and the ref with its work; empty if it was not."""
-    state = undo_entries.read(store.state().notes)
-    if not state.attempts:
-        return ""
-    if not state.is_done:
-        return f"`bridle undo` was interrupted; finish it: bridle undo {store.run.name}"
-    return f"this run was undone; its work is kept as {state.kept}" if state.kept else "this run was undone"
-
-
-def check_not_undone(store: FileStore) -> None:
-    """Raise UsageError for a run that was undone."""
-    if undone := describe_undone(store):
-        raise UsageError(
-            f"run {store.run.name} cannot continue: {undone}",
-            remedy=f"Start a new run, or look at the work: git log -p {undo_entries.UNDONE}{store.run.name.lower()}",
-        )
 
 
 def _find_git(repository: Path, environment: Mapping[str, str]) -> BlockingGit | None:

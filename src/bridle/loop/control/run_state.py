@@ -18,9 +18,10 @@ from bridle.loop.control.current_state import read_cached_receipt
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED, Verdict
 from bridle.loop.run_inputs import is_loop_run
+from bridle.loop.undo import undo_entries
 
 RUNNING, WAITING, PAUSED, FAILED, DONE = "running", "waiting", "paused", "failed", "done"
-LIMIT, INTERRUPTED, CREATED, UNREADABLE = "limit", "interrupted", "created", "unreadable"
+LIMIT, INTERRUPTED, CREATED, UNREADABLE, UNDONE = "limit", "interrupted", "created", "unreadable", "undone"
 _LIMITS = (effects.WHY_LIMIT, effects.WHY_USAGE, effects.WHY_BUDGET)
 _FAILED = (Verdict.FAILED, Verdict.STUCK, Verdict.BLOCKED)
 
@@ -52,6 +53,8 @@ def state_and_reason(facts: RunFacts) -> tuple[str, str]:
         if waiting is not None:
             return WAITING, f"{waiting.reason}, until {datetime.fromisoformat(waiting.until).astimezone():%H:%M}"
         return RUNNING, f"process {facts.driver.pid}"
+    if receipt is not None and (undone := undo_entries.describe_undone(facts.store)):
+        return UNDONE, undone
     if end is not None:
         return _state_at_end(receipt, end)
     if receipt is None:

@@ -20,6 +20,7 @@ STATES = {
     "done": ("✓ done", "state.ok"),
     "interrupted": ("■ stopped", "state.interrupted"),
     "created": ("· created", "dim"),
+    "undone": ("↶ undone", "dim"),
     "unreadable": ("! broken", "state.error"),
 }
 NEEDS_YOU = ("? needs you", "question")

@@ -55,3 +55,22 @@ def test_a_run_at_work_is_running_with_what_it_does(tmp_path: Path) -> None:
         assert (run["state"], run["now"][0]["task"], run["now"][0]["agent"]) == ("running", "One", "claude")
         assert here.bridle("runs").stdout.splitlines()[1].startswith("  One: claude, iteration 1, ")
         flag.unlink()
+
+
+def test_a_run_that_was_undone_is_listed_as_undone_and_takes_nothing_more(tmp_path: Path) -> None:
+    here = make_project(tmp_path, ONE_TASK, f"{MAKES_FILE}\n{ASKS}")
+    run = json.loads(here.bridle("run", "PLAN.md", "--json").stdout)["run"]
+    assert here.bridle("undo", "--yes").returncode == 0
+    assert json.loads(here.bridle("runs", "--json").stdout)["runs"][0]["state"] == "undone"
+    shown = here.bridle("status").stdout
+    assert "this run was undone" in shown
+    assert "bridle answer" not in shown, "its question is no longer open"
+    for words in (
+        ("hint", "use x"),
+        ("retry", "One"),
+        ("answer", "this one", "--resume"),
+        ("answer", "One", "this", run),
+    ):
+        done = here.bridle(*words)
+        assert (done.returncode, "was undone" in done.stderr or "no open question" in done.stderr) == (2, True), done
+    assert here.bridle("answer", "--list").stdout == f"{run}: no open questions\n"

@@ -52,7 +52,7 @@ def command(
     answers anything.
     """
     from bridle.cli.machine_interface.fire_hooks import fire_hooks_of_run
-    from bridle.cli.user_interface.open_questions import OpenQuestions, name_question, waiting_runs
+    from bridle.cli.user_interface.open_questions import name_question, questions_of, waiting_runs
     from bridle.engine import inbox
     from bridle.engine.hooks.find_hooks import ON_TASK_COMPLETE
     from bridle.journal.stores.file_store import FileStore
@@ -62,7 +62,7 @@ def command(
     if lists or (question is None and approved is None):
         waiting = waiting_runs(runs_dir) if question is None else []
         folder = chosen_run(question or "last", runs_dir)
-        return _list(waiting or [OpenQuestions(folder, inbox.questions(FileStore(folder)))], folder, as_json=as_json)
+        return _list(waiting or [questions_of(folder)], folder, as_json=as_json)
     try:
         folder, effect_id, text = name_question(question, text, run, runs_dir, has_flag=approved is not None)
     except (EffectNotFound, UsageError):
@@ -97,8 +97,10 @@ def _refuse(folder: Path, *, resumes: bool) -> None:
     from bridle.journal.stores.file_store import FileStore
     from bridle.loop.control.foreign_runs import check_foreign
     from bridle.loop.run_inputs import is_loop_run
+    from bridle.loop.undo.undo_entries import check_not_undone
 
     refuse_inside_agent("answer", folder)
+    check_not_undone(FileStore(folder))
     if resumes or is_loop_run(FileStore(folder)):  # else nothing is started, and another program's run can be answered
         check_foreign(folder)
 

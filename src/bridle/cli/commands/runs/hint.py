@@ -25,6 +25,7 @@ def command(*, text: str, run: str | None, as_json: bool) -> int:
     from bridle.loop.control.foreign_runs import check_foreign
     from bridle.loop.control.pauses import pending_pause
     from bridle.loop.run_inputs import check_loop_run
+    from bridle.loop.undo.undo_entries import check_not_undone
     from bridle.wire.events.surrogates import replace_surrogates
 
     text = replace_surrogates(text)  # an argument that is not UTF-8
@@ -35,6 +36,7 @@ def command(*, text: str, run: str | None, as_json: bool) -> int:
     check_foreign(folder)
     store = FileStore(folder)
     check_loop_run(store)  # no other process reads hints
+    check_not_undone(store)
     if store.position().end == COMPLETED:
         raise UsageError(
             f"{folder.name} has finished: no iteration would read the hint",

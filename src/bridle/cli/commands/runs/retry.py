@@ -29,10 +29,12 @@ def command(*, task: str, run: str | None, resume: bool, as_json: bool) -> int:
     from bridle.loop.effect_results import PauseResult
     from bridle.loop.process.questions import BY_RETRY, RETRY_ANSWER
     from bridle.loop.process.task_state import ACCEPTED
+    from bridle.loop.undo.undo_entries import check_not_undone
 
     folder = find_loop_run(run)
     refuse_inside_agent("retry", folder)
     check_foreign(folder)
+    check_not_undone(FileStore(folder))
     tasks = read_receipt(folder).tasks
     exact = [entry for entry in tasks if entry.title == task]
     matching = exact or [entry for entry in tasks if task.lower() in entry.title.lower()]
