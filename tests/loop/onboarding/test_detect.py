@@ -54,7 +54,7 @@ JEST = package(scripts={"test": "jest"})
         (
             {"pyproject.toml": "[build-system]\n[dependency-groups]\ndev = ['pytest']\n"},
             "python -m pytest -q",
-            "python -m pip install -e .",
+            "python -m pip install -e . pytest",
         ),
         ({"pyproject.toml": "pytest", "uv.lock": ""}, "uv run pytest -q", "uv sync"),
         ({"pyproject.toml": "[tool.poetry]\npytest = '*'\n"}, "poetry run pytest -q", "poetry install"),
@@ -83,6 +83,21 @@ JEST = package(scripts={"test": "jest"})
             {"requirements.txt": "pytest", ".venv/bin/python": ""},
             ".venv/bin/python -m pytest -q",
             "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
+        ),
+        (
+            {"pyproject.toml": "[build-system]\n[tool.pytest.ini_options]\n", ".venv/bin/python": ""},
+            ".venv/bin/python -m pytest -q",
+            "python3 -m venv .venv && .venv/bin/pip install -e . pytest",
+        ),
+        (
+            {"pyproject.toml": "[build-system]\n[project.optional-dependencies]\ndev = ['ruff', 'pytest>=8']\n"},
+            "python -m pytest -q",
+            "python -m pip install -e '.[dev]'",
+        ),
+        (
+            {"requirements.txt": "flask\n", "tests/test_a.py": PYTEST},
+            "python -m pytest -q",
+            "python -m pip install -r requirements.txt pytest",
         ),
         # JavaScript
         ({"package.json": JEST}, "npm test", "npm install"),

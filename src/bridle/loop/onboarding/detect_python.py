@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -106,11 +107,33 @@ def _environment(folder: Path, which: Which) -> _Environment:
 
 
 def _requirements(folder: Path) -> str:
-    """Return the arguments for pip install."""
+    """Return the arguments for pip install, with the test runner that the checks need."""
     files = [name for name in _CONFIGURATIONS if name.endswith(".txt") and (folder / name).is_file()]
-    listed = " ".join(f"-r {name}" for name in files)
-    is_package = (folder / "setup.py").is_file() or "[build-system]" in read_text(folder, "pyproject.toml")
-    return f"{listed} -e .".strip() if is_package else listed
+    extra = _extra_with_pytest(folder)
+    words = [f"-r {name}" for name in files]
+    if (folder / "setup.py").is_file() or "[build-system]" in read_text(folder, "pyproject.toml"):
+        words.append(f"-e '.[{extra}]'" if extra else "-e .")
+    has_runner = extra is not None or any(_names_pytest(read_text(folder, name)) for name in files)
+    if words and not has_runner and _pytest(folder) is not None:
+        words.append("pytest")
+    return " ".join(words)
+
+
+def _extra_with_pytest(folder: Path) -> str | None:
+    """Return the first extra of pyproject.toml that installs pytest."""
+    try:
+        project = tomllib.loads(read_text(folder, "pyproject.toml")).get("project")
+    except tomllib.TOMLDecodeError:
+        return None
+    extras = project.get("optional-dependencies") if isinstance(project, dict) else None
+    for name, requirements in extras.items() if isinstance(extras, dict) else ():
+        if isinstance(requirements, list) and any(_names_pytest(str(one)) for one in requirements):
+            return str(name)
+    return None
+
+
+def _names_pytest(text: str) -> bool:
+    return re.search(r"^\s*pytest\b(?!-)", text, re.MULTILINE) is not None
 
 
 def _interpreter(environment: _Environment) -> str:

@@ -211,3 +211,13 @@ def test_a_folder_that_cannot_be_written_is_a_plain_error(tmp_path: Path) -> Non
     done = init(tmp_path)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["PRD.md", "prd.json", "tasks.yaml"])
+def test_a_task_list_of_another_tool_is_the_plan(repository: Path, name: str) -> None:
+    (repository / name).write_text("- [ ] one\n")
+    done = init(repository)
+    assert done.returncode == 0, done.stderr
+    assert not (repository / "PLAN.md").exists(), "`bridle run` would run it instead"
+    assert f"kept        {repository}/{name} (it exists)" in done.stderr
+    assert f"then: bridle run {name}" in done.stderr

@@ -27,7 +27,7 @@ SCHEMA = "bridle.schema.json"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 def command(*, commands: tuple[str, ...], as_json: bool) -> int:
-    """Detect how this repository is tested, and write bridle.toml and a first PLAN.md.
+    """Detect how this repository is tested, and write bridle.toml and a first PLAN.md, unless there is a plan.
 
     Editors check bridle.toml by bridle.schema.json, which is written too. Asks nothing and runs nothing.
     An existing file is not changed.
@@ -37,12 +37,13 @@ def command(*, commands: tuple[str, ...], as_json: bool) -> int:
     here = Path.cwd()
     repository = repository_top(here)
     top = repository or here
-    existing = [name for name in (FILE_NAME, PLAN) if os.path.lexists(top / name)]
+    plan = _own_plan(top)
+    existing = [name for name in (FILE_NAME, plan) if os.path.lexists(top / name)]
     _check_existing(top, existing, commands)
     found = _detect(top, here)
     checks = _choose_checks(top, commands, found, has_settings=FILE_NAME in existing)
     written = _write(top, existing, checks, found)
-    report = _Report(top, checks, found, written, existing, is_repository=repository is not None)
+    report = _Report(top, checks, found, written, existing, plan=plan, is_repository=repository is not None)
     if as_json:
         print_document(report.document())
     for line in report.lines():
@@ -61,6 +62,7 @@ class _Report:
         written: list[str],
         existing: list[str],
         *,
+        plan: str,
         is_repository: bool,
     ) -> None:
         self._top = top
@@ -71,7 +73,8 @@ class _Report:
         self._setup = found.setup[:1]
         self._written = written
         self._existing = existing
-        self._next = f"bridle run {PLAN}"
+        self._plan = plan
+        self._next = f"bridle run {plan}"
 
     def document(self) -> dict[str, object]:
         return {
@@ -94,7 +97,7 @@ class _Report:
         lines += [f"wrote       {self._top / name}" for name in self._written]
         if not self._is_repository:
             lines.append("note        not a git repository: run `git init` before the first run")
-        return [*lines, f"next        edit {PLAN}, then: {self._next}"]
+        return [*lines, f"next        edit {self._plan}, then: {self._next}"]
 
 
 def _candidate_document(candidate: Candidate) -> dict[str, object]:
@@ -113,7 +116,7 @@ def _check_existing(top: Path, existing: list[str], commands: Sequence[str]) -> 
     if len(existing) == 2:
         raise UsageError(
             f"{existing[0]} and {existing[1]} exist in {top}; nothing was written",
-            remedy=f"Edit them, then run `bridle run {PLAN}`.",
+            remedy=f"Edit them, then run `bridle run {existing[1]}`.",
         )
     if commands and FILE_NAME in existing:
         raise UsageError(
@@ -178,10 +181,17 @@ def _write(top: Path, existing: list[str], checks: Sequence[Candidate], found: D
         FILE_NAME: first_settings(checks, others, found.setup[0] if found.setup else None, _agent(), schema=schema),
         PLAN: first_plan(top.name or "This repository", commands, has_agents_file=has_agents_file),
     }
-    written = [name for name in texts if name not in existing]
+    written = [name for name in texts if name not in existing and (name != PLAN or _own_plan(top) == PLAN)]
     for name in written:
         disk.write_new(top / name, texts[name].encode("utf-8"), mode=0o644)
     return [*written, SCHEMA] if schema is not None else written
+
+
+def _own_plan(top: Path) -> str:
+    """Return the plan that is there, in any format, or the name of the one to write."""
+    from bridle.loop.plan.read_plan import DEFAULT_NAMES
+
+    return next((name for name in DEFAULT_NAMES if os.path.lexists(top / name)), PLAN)
 
 
 def _write_schema(top: Path) -> str | None:
