@@ -204,3 +204,21 @@ def test_caches_that_variables_name_are_writable_and_private(tmp_path: Path) -> 
     wrong = {"HOME": str(home), "GOCACHE": str(home), "XDG_CACHE_HOME": str(work), "PIP_CACHE_DIR": str(tmp_path)}
     assert run(describe(work, wrong), f"ls {home}/caches && touch made").exit_code == 0
     assert (work / "made").exists()
+
+
+def test_a_file_of_certificates_that_a_variable_names_can_be_read_and_no_other_file(tmp_path: Path) -> None:
+    home, work = folders(tmp_path)
+    certificate = "-----BEGIN CERTIFICATE-----\n"
+    company = write(home / ".certs" / "company.pem", certificate)
+    elsewhere = write(tmp_path / "more.pem", certificate)
+    with_key = write(home / ".certs" / "with-key.pem", f"{certificate}-----BEGIN PRIVATE KEY-----\n")
+    secret = write(home / ".ssh" / "id.pem", certificate)
+    variables = dict(
+        zip(
+            ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+            map(str, (company, elsewhere, with_key, secret)),
+            strict=True,
+        )
+    )
+    shown = run(describe(work, {"HOME": str(home), **variables}), f"cat {' '.join(variables.values())}")
+    assert shown.stdout.decode() == certificate * 2

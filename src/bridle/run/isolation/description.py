@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from bridle.errors import DiskError
 from bridle.ground import disk, git_folder, home
 from bridle.run.isolation import agent_state, git_view, home_view, program_view
 from bridle.run.isolation.agent_state import OWN_AGENT, StateFolder
@@ -29,6 +30,13 @@ CACHES_FOLDER = "caches"
 # In the same folder: the repositories whose objects a clone uses.
 _ALTERNATES = "alternates"
 _ALTERNATES_LIMIT_BYTES = 64 * 1024
+
+# They name a file of certificates. A bundle of all public authorities has 250 KB.
+_AUTHORITY_VARIABLES = (
+    *("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+    *("PIP_CERT", "CARGO_HTTP_CAINFO"),
+)
+_AUTHORITIES_LIMIT_BYTES = 4 * 1024 * 1024
 
 
 class Isolation(Struct, frozen=True):
@@ -98,7 +106,7 @@ def describe(
     listed = [
         *_visible(agent, user, environment, rules),
         *program_view.visible_programs(environment, program, user, excluded=excluded),
-        *(path for path in borrowed if _may_be_shown(path, user, excluded)),
+        *(path for path in (*borrowed, *_authorities(environment)) if _may_be_shown(path, user, excluded)),
     ]
     visible = [path for path in dict.fromkeys(listed) if os.path.lexists(path)]
     is_private = home_view.can_be_private(user) and not user.is_relative_to(top)
@@ -156,6 +164,17 @@ def _borrowed(
     for folder in (state.path / name for state in states for name in state.visible):
         # Each skill and each command may be a link.
         yield from (folder / name for name in home_view.links_in(folder))
+
+
+def _authorities(environment: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the files of certificates that variables name, as those of a company; none that holds a private key."""
+    for path in filter(os.path.isfile, (environment.get(name, "") for name in _AUTHORITY_VARIABLES)):
+        try:
+            content = disk.read_bounded(Path(path), _AUTHORITIES_LIMIT_BYTES)
+        except DiskError:
+            continue  # it cannot be read, or is too large for such a file
+        if b"-BEGIN CERTIFICATE-" in content and b"PRIVATE KEY-" not in content:
+            yield Path(path)
 
 
 def _may_be_shown(path: Path, user: Path, excluded: Collection[Path]) -> bool:
