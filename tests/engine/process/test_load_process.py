@@ -57,9 +57,10 @@ def test_a_module_that_is_missing_is_named(tmp_path: Path) -> None:
     assert f"{path}:1: ModuleNotFoundError: No module named 'no_such_module_anywhere'" in refusal(path)
 
 
-def test_a_process_that_ends_the_program_at_import_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, f"import sys\nsys.exit(3)\n{GOOD}")
-    assert f"{path}:2: SystemExit: 3" in refusal(path)
+@pytest.mark.parametrize("error", ["SystemExit", "KeyboardInterrupt", "GeneratorExit"])
+def test_a_process_that_ends_the_program_at_import_is_refused(tmp_path: Path, error: str) -> None:
+    path = written(tmp_path, f"import sys\nraise {error}(3)\n{GOOD}")
+    assert f"{path}:2: {error}: 3" in refusal(path)
 
 
 def test_a_name_that_is_not_there_is_reported_with_those_that_are(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 from bridle import _PROCESSES
 from bridle.engine.process import define_task
+from bridle.engine.process.user_interrupt import UserInterrupt
 from bridle.errors import DiskError, ProcessNotLoaded
 from bridle.ground import disk
 from bridle.journal.format.digest import sha256
@@ -170,15 +171,20 @@ def _import(path: Path, source: bytes) -> ModuleType:
     module = ModuleType(_MODULE_NAME)
     module.__file__ = str(path)
     sys.modules[_MODULE_NAME] = module  # dataclasses and others look up their module by name
+    interrupt = UserInterrupt()
     try:
         # Compiled here: an import would treat a file edited within the same second as unchanged.
-        exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102  # this is the import
+        code = compile(source, str(path), "exec", dont_inherit=True)
+        with interrupt.watched():
+            exec(code, module.__dict__)  # noqa: S102  # this is the import
     except SyntaxError as error:
         location = f"{error.filename or path}:{error.lineno or 0}"
         raise ProcessNotLoaded(
             f"{location}: {error.msg}: {(error.text or '').strip()}", remedy="Fix the file and try again."
         ) from error
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if interrupt.has_arrived:
+            raise
         raise ProcessNotLoaded(
             f"{location_in(error, path.parent) or path}: {type(error).__name__}: {error}",
             remedy="Fix the file and try again.",

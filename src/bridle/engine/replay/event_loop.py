@@ -17,6 +17,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Gene
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from bridle.engine.process.user_interrupt import UserInterrupt
 from bridle.engine.replay import audit_hook
 from bridle.engine.replay.forbidden_calls import RestrictedLoop
 from bridle.errors import InternalError, NotInProcess
@@ -74,6 +75,7 @@ class ReplayLoop(RestrictedLoop):
         self._numbers = self._gatherings = 0
         self._is_running = False
         self._is_stopped = False
+        self._interrupt = UserInterrupt()
         self._anchor = _keep_alive(self)
 
     # ---- for the owner
@@ -90,7 +92,7 @@ class ReplayLoop(RestrictedLoop):
         events._set_running_loop(self)
         self._is_running = True
         try:
-            with audit_hook.active():
+            with self._interrupt.watched(), audit_hook.active():
                 yield
         finally:
             self._is_running = False
@@ -116,6 +118,9 @@ class ReplayLoop(RestrictedLoop):
                 handle._run()
             except SystemExit:
                 pass  # asyncio re-raises it, but it has already ended its task
+            except KeyboardInterrupt:
+                if self._interrupt.has_arrived:
+                    raise
 
     def stop_permanently(self) -> None:
         """Run nothing any more, not even ready handles; the process does not notice."""
