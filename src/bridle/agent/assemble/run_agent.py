@@ -131,7 +131,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
         note=debug_log.note,
         may_bypass=may_bypass,
     )
-    tools.append(factory.tool())
+    tools += factory.tools()
     toolbox = run_tools.make_toolbox(inputs, setup, tools, structured, debug_log.note, approver, hooks)
     log.tool_source = lambda: run_tools.not_denied(without_prompt_tool(inputs, servers.tools()), setup.policy)
     toolbox.add_source(log.tool_source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -32,6 +33,7 @@ from bridle.agent.subagents.catalogue import Agents
 from bridle.agent.subagents.definitions import AgentDefinition, Source, read_definition
 from bridle.agent.subagents.git_worktree import GitWorktree, Worktrees
 from bridle.agent.subagents.hooks import AgentHooks
+from bridle.agent.subagents.live_agents import LiveAgents
 from bridle.agent.subagents.make_subagent import (
     AgentApprover,
     AgentFolder,
@@ -40,7 +42,9 @@ from bridle.agent.subagents.make_subagent import (
     chosen_model,
     chosen_tools,
 )
-from bridle.agent.subagents.run_subagent import AgentParts
+from bridle.agent.subagents.past_agent import PastAgent, open_past_agent
+from bridle.agent.subagents.run_subagent import AgentParts, Subagent
+from bridle.agent.subagents.send_message import SendMessage
 from bridle.agent.subagents.transcript import AgentMeta, AgentSession, agent_transcript
 from bridle.agent.tools.contract.tool import Tool
 from bridle.agent.tools.files.known_files import FileMemory
@@ -124,6 +128,7 @@ class AgentFactory:
         self._memory, self._may_bypass = memory, may_bypass
         self.shows_texts = False
         """Whether the host wants the texts of sub-agents too."""
+        self._live = LiveAgents(background, lambda: self._main.background)
         self._worktrees = Worktrees(inputs.cwd, inputs.environment, base=_base(inputs))
         self._toolbox: Toolbox
         self._requests: ModelRequests
@@ -133,14 +138,17 @@ class AgentFactory:
         """Take the parts of the main agent that sub-agents use; no agent starts before."""
         self._toolbox, self._requests, self._main = toolbox, requests, conversation
 
-    def tool(self, setup: ModelSetup | None = None, depth: int = 0) -> Tool:
-        """Return the Agent tool of the main agent, or that of a sub-agent with this setup."""
+    def tools(self, setup: ModelSetup | None = None, identity: AgentIdentity | None = None) -> list[Tool]:
+        """Return Agent and SendMessage for the main agent, or for a sub-agent with this setup."""
+        depth = 0 if identity is None else identity.depth
+        return [self._agent_tool(setup, depth), SendMessage(self._live, self._continued, identity)]
+
+    def _agent_tool(self, setup: ModelSetup | None, depth: int) -> Tool:
         make = partial(self._make, setup or self._setup)
         return AgentTool(
             self.agents,
             make,
-            self._background,
-            lambda: self._main.background,
+            self._live,
             self._worktrees,
             policy=lambda: self._setup.policy,
             depth=depth,
@@ -157,10 +165,12 @@ class AgentFactory:
         identity: AgentIdentity,
         model: str | None,
         worktree: GitWorktree | None,
+        past: PastAgent | None = None,
     ) -> AgentParts:
         inputs, main = self._inputs, self._requests
         place = worktree.path if worktree is not None else _folder(caller) or inputs.cwd
-        log = self._agent_log(identity, place)
+        meta = _meta(identity, worktree, model) if past is None else past.meta
+        log = self._agent_log(identity, place, meta, past)
         folders = tuple(Path(folder) for folder in self._setup.policy.folders)
         shell = AgentFolder(place, inputs.environment, log.session.id, folders).shell()
         background = self._background.with_shell(shell)
@@ -188,7 +198,7 @@ class AgentFactory:
             inputs, self._setup, log.session.id, shell, background, self._ask_small_model, FileMemory()
         )
         tools = self._toolbox.known | {tool.name: tool for tool in own if tool.name in _OWN}
-        tools["Agent"] = self.tool(setup, identity.depth)
+        tools |= {tool.name: tool for tool in self.tools(setup, identity)}
         approver = AgentApprover(self._approver, identity.id) if self._approver is not None else None
         toolbox = Toolbox(list(tools.values()), names, note=self._note, approver=approver, hooks=hooks)
         options = self._options(definition)
@@ -223,14 +233,37 @@ class AgentFactory:
             close=close,
         )
 
-    def _agent_log(self, identity: AgentIdentity, place: Path) -> AgentLog:
+    def _continued(self, agent_id: str, text: str, call_id: str) -> Subagent:
+        """Make an agent that has ended again, of its transcript. Raises UserError if it cannot be continued."""
+        past = open_past_agent(agent_transcript(self._log.session, agent_id), agent_id)
+        meta = past.meta
+        definition = self.agents.find(meta.agent_type)
+        if definition is None:
+            os.close(past.fd)
+            raise UserError(f"there is no agent {meta.agent_type}")
+        identity = AgentIdentity(
+            id=agent_id,
+            type=meta.agent_type,
+            description=meta.description,
+            prompt=text,
+            call_id=call_id,
+            depth=meta.spawn_depth,
+            in_background=True,
+            parent_call_id=meta.tool_use_id,
+        )
+        worktree = past.worktree(self._worktrees.top)
+        return Subagent(self._make(self._setup, definition, identity, meta.model, worktree, past))
+
+    def _agent_log(self, identity: AgentIdentity, place: Path, meta: AgentMeta, past: PastAgent | None) -> AgentLog:
         main = self._log.session
         session = AgentSession(
             msgspec.structs.replace(main.origin, cwd=str(place)),
             agent_transcript(main, identity.id),
             agent_id=identity.id,
-            meta=AgentMeta(identity.type, identity.description, identity.call_id, identity.depth),
+            meta=meta,
             prompt_id=main.prompt_id,
+            history=None if past is None else past.history,
+            fd=None if past is None else past.fd,
         )
         session.on_written = main.on_written
         return AgentLog(session, self._writer, identity, shows_texts=lambda: self.shows_texts, cwd=str(place))
@@ -308,6 +341,13 @@ def _definitions(sent: object, source: Source) -> list[AgentDefinition]:
         except ValueError as error:
             raise UserError(f"agent {name}: {error}") from error
     return found
+
+
+def _meta(identity: AgentIdentity, worktree: GitWorktree | None, model: str | None) -> AgentMeta:
+    place = () if worktree is None else (str(worktree.path), worktree.branch, worktree.base)
+    return msgspec.structs.replace(
+        AgentMeta(identity.type, identity.description, identity.call_id, identity.depth, *place), model=model
+    )
 
 
 def _folder(setup: ModelSetup) -> Path | None:

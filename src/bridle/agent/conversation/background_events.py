@@ -11,6 +11,12 @@ from bridle.agent.stdio.task_events import TaskNotification, TaskPatch, TaskStar
 from bridle.agent.tools.shell import background as tasks
 from bridle.agent.tools.shell.background import BackgroundTasks, TaskEvent, TaskFinished
 
+TASK_ENDED = {"kind": "task-notification"}
+PEER = (
+    'A sub-agent sent a message, not the user:\n<agent-message from="{sender}">\n{text}\n</agent-message>\n\n'
+    "It is work for you, within the permissions of this session. It is no approval by the user."
+)
+
 
 class Notice(msgspec.Struct, frozen=True):
     """The end of a task that the model has not seen."""
@@ -20,6 +26,25 @@ class Notice(msgspec.Struct, frozen=True):
     """The message for the model."""
 
 
+class PeerMessage(msgspec.Struct, frozen=True):
+    """A message of a sub-agent to the main agent."""
+
+    sender: str
+    """The type of the sub-agent."""
+    agent_id: str
+    text: str
+
+    @property
+    def shown(self) -> str:
+        """The message for the model."""
+        return PEER.format(sender=self.sender, text=self.text)
+
+    @property
+    def origin(self) -> dict[str, str]:
+        """The origin of a turn that begins with it."""
+        return {"kind": "peer", "from": self.sender, "senderTaskId": self.agent_id}
+
+
 class BackgroundEvents:
     """Prints what happens in the background, and collects the notices that the model has not seen."""
 
@@ -27,13 +52,32 @@ class BackgroundEvents:
         """`changed` is set when a command has ended."""
         self._background, self._log, self._changed = background, log, changed
         self._notices: list[Notice] = []
+        self._messages: list[PeerMessage] = []
 
     @property
     def has_agents(self) -> bool:
         """Whether a sub-agent runs in the background."""
         return bool(self._background.running_agents)
 
-    def take_notices(self, *, in_turn: bool) -> list[str]:
+    def take_turn(self) -> tuple[str, dict[str, str]] | None:
+        """Return the text and the origin of a turn that the background begins; None without one."""
+        if self._messages:
+            message = self._messages.pop(0)
+            return message.shown, message.origin
+        notices = self._take_notices(in_turn=False)
+        return ("\n".join(notices), TASK_ENDED) if notices else None
+
+    def take_in_turn(self) -> list[str]:
+        """Return the messages and notices for the model of a running turn, and forget them."""
+        messages, self._messages = self._messages, []
+        return [*(message.shown for message in messages), *self._take_notices(in_turn=True)]
+
+    def add_message(self, message: PeerMessage) -> None:
+        """Add a message of a sub-agent for the model."""
+        self._messages.append(message)
+        self._changed.set()
+
+    def _take_notices(self, *, in_turn: bool) -> list[str]:
         """Return the notices for the model, and forget them. Those that begin a turn are printed as well."""
         notices, self._notices = self._notices, []
         notices = [notice for notice in notices if not self._background.is_reported(notice.event.task_id)]

@@ -268,7 +268,7 @@ class Conversation:
             self.log.midturn(prompt.content, MIDTURN.format(text=prompt.text))
             if self.options.replays:
                 self.log.replay(prompt.content, prompt.uuid or new_uuid())
-        for notice in self.background.take_notices(in_turn=True):
+        for notice in self.background.take_in_turn():
             self.log.midturn(notice, NOTICE.format(text=notice))
 
     def acknowledge(self, prompt: Prompt) -> None:

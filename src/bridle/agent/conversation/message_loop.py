@@ -22,8 +22,6 @@ COMMANDS = {
 }
 """Description and arguments by name."""
 
-_NOTICE = {"kind": "task-notification"}
-
 
 class MessageLoop:
     """Takes messages from the inbox and runs a turn for each."""
@@ -124,8 +122,8 @@ class MessageLoop:
         loop, deadline = asyncio.get_running_loop(), None
         is_idle = self._conversation.last is None
         while not self._is_over:
-            if notices := self._conversation.background.take_notices(in_turn=False):
-                return Prompt("\n".join(notices)), _NOTICE
+            if (begun := self._conversation.background.take_turn()) is not None:
+                return Prompt(begun[0]), begun[1]
             if self._inbox.messages:
                 return self._take_queued(is_idle=is_idle), None
             if self._inbox.at_end or not listens:

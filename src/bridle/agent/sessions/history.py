@@ -34,10 +34,10 @@ class NotInTranscript(LookupError):
     """The line given as the end of the conversation does not exist."""
 
 
-def load(path: Path, *, until: str | None = None) -> History:
-    """Read the conversation, up to the line with the id `until`."""
-    summary = last_summary(path)
-    reading = _Reading()
+def load(path: Path, *, until: str | None = None, is_side_chain: bool = False) -> History:
+    """Read the conversation, up to the line with the id `until`; with `is_side_chain` that of a sub-agent."""
+    summary = None if is_side_chain else last_summary(path)
+    reading = _Reading(is_side_chain=is_side_chain)
     for at, data in lines_at(path):
         if summary is not None and at < summary.at and not summary.needs(data):
             continue  # replaced by the summary: not decoded
@@ -50,7 +50,8 @@ def load(path: Path, *, until: str | None = None) -> History:
 class _Reading:
     """The tree of the lines read so far; lines that a summary replaces are dropped at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_side_chain: bool) -> None:
+        self._is_side_chain = is_side_chain
         self._entries: dict[str, _Entry] = {}
         self._anchor: str | None = None
         self._preserved: list[_Entry] = []
@@ -60,7 +61,7 @@ class _Reading:
     def add(self, line: Line) -> None:
         if line.type == "custom-title":
             self._title = line.customTitle
-        elif line.type in _CHAINED and not line.isSidechain and line.uuid:
+        elif line.type in _CHAINED and line.isSidechain == self._is_side_chain and line.uuid:
             if line.subtype == "compact_boundary":
                 self._drop_replaced(line.compactMetadata or Metadata())
             # A line that occurs twice (a copy of a resumed session) stays in its first place.

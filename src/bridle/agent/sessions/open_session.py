@@ -105,7 +105,7 @@ def _fork(request: SessionRequest, place: Place, source: Path) -> Session:
 
 def _resume(request: SessionRequest, place: Place, source: Path) -> Session:
     session_id = source.stem
-    fd = _open_locked(source) if request.persists else None
+    fd = open_locked(source) if request.persists else None
     try:
         past = _load(request, source, session_id)
     except BaseException:
@@ -212,7 +212,7 @@ def _newest_first(place: Place) -> list[Path]:
     return [folder / name for _, name in sorted(transcripts, reverse=True)]
 
 
-def _open_locked(path: Path) -> int:
+def open_locked(path: Path) -> int:
     """Open a transcript for writing and lock it."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)

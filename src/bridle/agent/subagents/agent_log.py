@@ -20,6 +20,12 @@ from bridle.agent.subagents.transcript import AgentSession
 from bridle.agent.tools.toolbox import FinishedCall
 from bridle.ground import clock
 
+COORDINATOR = (
+    "The coordinator sent a message while you were working:\n{text}\n\n"
+    "Take this into account before you end. It comes from the agent that gave you your task, and is no approval by the"
+    " user: it changes no permission."
+)
+
 
 class AgentIdentity(msgspec.Struct, frozen=True):
     """What events say about a sub-agent."""
@@ -33,6 +39,8 @@ class AgentIdentity(msgspec.Struct, frozen=True):
     depth: int = 1
     """1 for an agent that the main agent started."""
     in_background: bool = False
+    parent_call_id: str | None = None
+    """Of an agent that continues: the call that first started it, which its messages name."""
 
 
 class AgentLog(MessageLog):
@@ -60,8 +68,16 @@ class AgentLog(MessageLog):
         self.last_text = ""
         """The last text of the agent."""
 
+    def continue_with(self, text: str) -> str:
+        """Add a message to an agent that had ended; return the id of its line."""
+        shown = coordinator_message(text)
+        self._add_user([text_block(shown)])
+        return self.session.note(shown, is_meta=False).uuid
+
     def begin(self, blocks: list[Block]) -> str:
         """Add the prompt and return the id of its line; `blocks` come after it: the texts of skills and hooks."""
+        if self.identity.parent_call_id is not None:
+            return self.continue_with(self.identity.prompt)
         self._add_user([text_block(self.identity.prompt), *blocks])
         line = self.session.note(self.identity.prompt, is_meta=False)
         for block in blocks:
@@ -142,9 +158,14 @@ class AgentLog(MessageLog):
         identity = self.identity
         if identity.depth > 1 and not identity.in_background:
             return
-        event.parent_tool_use_id = identity.call_id
+        event.parent_tool_use_id = identity.parent_call_id or identity.call_id
         event.subagent_type, event.task_description = identity.type, identity.description
         super().emit(event)
+
+
+def coordinator_message(text: str) -> str:
+    """Return a message to a sub-agent in its form for the model."""
+    return COORDINATOR.format(text=text)
 
 
 def now_ms() -> int:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import ClassVar
 
 import msgspec
 
-from bridle.agent.conversation.background_events import BackgroundEvents
 from bridle.agent.permissions.rules.policy import Policy
 from bridle.agent.subagents.agent_log import AgentIdentity
 from bridle.agent.subagents.builtin import DEFAULT
 from bridle.agent.subagents.catalogue import Agents
 from bridle.agent.subagents.definitions import WORKTREE, AgentDefinition
 from bridle.agent.subagents.git_worktree import GitWorktree, Worktrees
-from bridle.agent.subagents.run_subagent import AgentParts, BackgroundAgent, Subagent
+from bridle.agent.subagents.live_agents import LiveAgents
+from bridle.agent.subagents.run_subagent import AgentParts, Subagent
 from bridle.agent.tools.contract.input_schema import JsonSchema, input_schema
 from bridle.agent.tools.contract.tool import ToolResult, failed_result
-from bridle.agent.tools.shell.background import BackgroundTasks
 from bridle.errors import UserError
 
 # An agent at this depth cannot start another one, as measured with Claude Code.
@@ -73,15 +71,14 @@ class AgentTool:
         self,
         agents: Agents,
         make: MakeParts,
-        background: BackgroundTasks,
-        events: Callable[[], BackgroundEvents],
+        live: LiveAgents,
         worktrees: Worktrees,
         *,
         policy: Callable[[], Policy],
         depth: int = 0,
     ) -> None:
         """`depth` is that of the agent that has the tool: 0 for the main agent."""
-        self._agents, self._make, self._background, self._events = agents, make, background, events
+        self._agents, self._make, self._live = agents, make, live
         self._worktrees, self._policy, self._depth = worktrees, policy, depth
 
     async def run(self, request: AgentInput, *, call_id: str) -> ToolResult:
@@ -107,15 +104,9 @@ class AgentTool:
             except UserError as error:
                 return failed_result(error.message)
         agent = Subagent(self._make(definition, identity, request.model, worktree))
-        return self._start_in_background(agent) if identity.in_background else await agent.run()
-
-    def _start_in_background(self, agent: Subagent) -> ToolResult:
-        agent.announce()
-        output_file: Path = self._background.folder / f"{agent.log.identity.id}.output"
-        task = BackgroundAgent(agent, self._events(), output_file)
-        self._background.add_agent(task)
-        task.start()
-        return agent.launch_report(output_file)
+        if identity.in_background:
+            return agent.launch_report(self._live.start(agent))
+        return await self._live.run(agent)
 
 
 def new_agent_id() -> str:

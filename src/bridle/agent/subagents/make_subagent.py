@@ -31,6 +31,7 @@ IN_BACKGROUND = frozenset(
         "Grep",
         "NotebookEdit",
         "Read",
+        "SendMessage",
         "Skill",
         "TaskStop",
         "WebFetch",

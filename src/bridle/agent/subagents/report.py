@@ -24,7 +24,9 @@ def final_report(log: AgentLog, model: str, kept: GitWorktree | None) -> ToolRes
             {
                 "type": "text",
                 "text": (
-                    f"agentId: {identity.id}\n{_place(kept)}<usage>subagent_tokens: {tokens}\n"
+                    f"agentId: {identity.id} (use SendMessage with to: '{identity.id}',"
+                    " summary: '<5-10 word recap>' to continue this agent)\n"
+                    f"{_place(kept)}<usage>subagent_tokens: {tokens}\n"
                     f"tool_uses: {progress.tool_uses}\nduration_ms: {progress.milliseconds}</usage>"
                 ),
             }
@@ -52,7 +54,7 @@ def launch_report(log: AgentLog, model: str, output_file: Path) -> ToolResult:
     """Return the result of the call that started an agent in the background."""
     identity = log.identity
     text = (
-        f"The agent was started in the background.\nagentId: {identity.id}\n"
+        f"The agent was started in the background.\nagentId: {identity.id} (SendMessage to this id reaches it)\n"
         "You are notified when it ends; its report comes with the notification. Until then do other work, and leave the"
         " agent's files and topics to it.\n"
         f"output_file: {output_file}\n"

@@ -18,7 +18,7 @@ from bridle.agent.conversation.turn import Turn
 from bridle.agent.conversation.turn_result import Ending, TurnCounts
 from bridle.agent.sessions.api_messages import text_block
 from bridle.agent.stdio.task_events import TaskNotification, TaskPatch, TaskUpdated, TaskUsage
-from bridle.agent.subagents.agent_log import AgentLog, now_ms, started_event
+from bridle.agent.subagents.agent_log import AgentLog, coordinator_message, now_ms, started_event
 from bridle.agent.subagents.git_worktree import GitWorktree
 from bridle.agent.subagents.hooks import AgentHooks
 from bridle.agent.subagents.report import final_report, launch_report, notice_text
@@ -50,8 +50,13 @@ class Subagent:
     def __init__(self, parts: AgentParts) -> None:
         self._parts, self.log = parts, parts.log
         self._model = parts.setup.model.shown
+        self._messages: list[str] = []
         self.kept: GitWorktree | None = None
         """The worktree of an agent that has ended and changed something in it."""
+
+    def tell(self, text: str) -> None:
+        """Add a message of another agent, which this one reads before its next request."""
+        self._messages.append(text)
 
     def announce(self) -> None:
         """Print that the agent starts."""
@@ -95,6 +100,14 @@ class Subagent:
         contexts = await parts.hooks.begin() if parts.hooks is not None else ()
         texts = (*await parts.read_texts(), *(_reminder(text) for text in contexts))
         prompt_uuid = log.begin([text_block(text) for text in texts])
+        while True:
+            ending = await self._run_once(prompt_uuid)
+            if not self._messages or ending.is_error or ending.terminal_reason == "aborted_tools":
+                return ending
+            prompt_uuid = log.continue_with(self._messages.pop(0))  # it came after the last call
+
+    async def _run_once(self, prompt_uuid: str) -> Ending:
+        parts, log = self._parts, self.log
         counts = TurnCounts(started=time.monotonic())
         turn = Turn(
             log=log,
@@ -106,7 +119,7 @@ class Subagent:
             counts=counts,
             prompt_uuid=prompt_uuid,
             before_result=lambda: None,
-            before_request=lambda: None,
+            before_request=self._deliver,
             hooks=parts.hooks,
         )
         try:
@@ -120,6 +133,11 @@ class Subagent:
         finally:
             for denial in counts.denials:
                 parts.requests.totals.add_denial(denial)
+
+    def _deliver(self) -> None:
+        messages, self._messages = self._messages, []
+        for text in messages:
+            self.log.midturn(coordinator_message(text), coordinator_message(text))
 
     async def _end(self, status: str) -> None:
         """End what the agent left running, and print its end."""
@@ -148,23 +166,23 @@ class BackgroundAgent:
         self.id, self.description = identity.id, identity.description
         self.status: Status = "running"
         self.ended = asyncio.Event()
-        self._agent, self._events, self._output_file = agent, events, output_file
+        self.agent, self._events, self._output_file = agent, events, output_file
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Start the agent."""
-        path = self._agent.log.session.path
+        path = self.agent.log.session.path
         if path is not None:
             _link(self._output_file, path)
         self._task = asyncio.get_running_loop().create_task(self._run(), name=f"agent {self.id}")
 
     def output(self) -> str:
         """Return the last text of the agent."""
-        return self._agent.log.last_text
+        return self.agent.log.last_text
 
     def details(self) -> dict[str, Any]:
         """Return the prompt and the report."""
-        return {"prompt": self._agent.log.identity.prompt, "result": self.output()}
+        return {"prompt": self.agent.log.identity.prompt, "result": self.output()}
 
     async def stop(self) -> None:
         """End the agent, and everything that it runs."""
@@ -175,7 +193,7 @@ class BackgroundAgent:
 
     async def _run(self) -> None:
         try:
-            self.status = await self._agent.run_in_background()
+            self.status = await self.agent.run_in_background()
         except asyncio.CancelledError:  # cancelled before its first step
             self.status = "killed"
         self.ended.set()
@@ -184,12 +202,12 @@ class BackgroundAgent:
     def _report(self) -> None:
         """Print or queue the notification."""
         if self.status == "killed":  # the user or the main agent stopped it
-            self._agent.log.emit(self._notification("stopped", self.description, output_file="", usage=None))
+            self.agent.log.emit(self._notification("stopped", self.description, output_file="", usage=None))
             return
         summary = f'Agent "{self.description}" {"finished" if self.status == "completed" else "failed"}'
-        usage = self._agent.log.progress.usage
+        usage = self.agent.log.progress.usage
         event = self._notification(self.status, summary, output_file=str(self._output_file), usage=usage)
-        text = notice_text(self._agent.log, self.status, summary, self._output_file, usage, self._agent.kept)
+        text = notice_text(self.agent.log, self.status, summary, self._output_file, usage, self.agent.kept)
         self._events.notify(Notice(event, text))
 
     def _notification(
@@ -197,7 +215,7 @@ class BackgroundAgent:
     ) -> TaskNotification:
         event = TaskNotification(
             task_id=self.id,
-            tool_use_id=self._agent.log.identity.call_id,
+            tool_use_id=self.agent.log.identity.call_id,
             status=status,
             output_file=output_file,
             summary=summary,

@@ -8,27 +8,45 @@ from typing import Any
 import msgspec
 
 from bridle.agent.sessions import transcript_entries
+from bridle.agent.sessions.api_messages import History
 from bridle.agent.sessions.session import Session
 from bridle.agent.sessions.transcript_entries import Line, Origin
 from bridle.ground import disk
 
 
-class AgentMeta(msgspec.Struct, frozen=True, rename="camel"):
+class AgentMeta(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """What a sub-agent is, written beside its transcript."""
 
     agent_type: str
     description: str
     tool_use_id: str
     spawn_depth: int
+    worktree_path: str | None = None
+    worktree_branch: str | None = None
+    worktree_base: str = ""
+    """The commit that the worktree began with."""
+    model: str | None = None
+    """The model that the call named."""
 
 
 class AgentSession(Session):
     """The transcript of a sub-agent; its lines name the agent and belong to no main conversation."""
 
-    def __init__(self, origin: Origin, path: Path | None, *, agent_id: str, meta: AgentMeta, prompt_id: str) -> None:
-        super().__init__(origin, path)
+    def __init__(
+        self,
+        origin: Origin,
+        path: Path | None,
+        *,
+        agent_id: str,
+        meta: AgentMeta,
+        prompt_id: str,
+        history: History | None = None,
+        fd: int | None = None,
+    ) -> None:
+        """`history` and `fd` are those of an agent that continues."""
+        super().__init__(origin, path, history=history, fd=fd)
         self.prompt_id = prompt_id
-        self._agent_id, self._meta, self._has_meta = agent_id, meta, False
+        self._agent_id, self._meta, self._has_meta = agent_id, meta, history is not None
 
     def flush(self) -> None:
         """Write the buffered lines and sync them; the first time, write what the agent is."""

@@ -21,7 +21,7 @@ from tests.real.side_by_side.scenario import (
 )
 
 W = "<workspace>"
-ALLOW = ("--allowedTools", "Agent,Bash,Read,Write,TaskOutput,TaskStop")
+ALLOW = ("--allowedTools", "Agent,Bash,Read,Write,TaskOutput,TaskStop,SendMessage")
 # What a hook learns about a sub-agent, of all that it is told.
 FIELDS = ("hook_event_name", "agent_type", "tool_name", "stop_hook_active", "last_assistant_message")
 RECORD = f"""python3 -c '
@@ -436,6 +436,77 @@ SCENARIOS = (
             says("Noted."),
         ),
         files={"a.txt": "a\n"},
+        any_order=True,
+    ),
+    Scenario(
+        "messages that cannot be sent",
+        (prompt("go", *ALLOW),),
+        (
+            calls("SendMessage", to="absent", summary="a b", message="m"),
+            calls("SendMessage", to="absent", message="m"),
+            calls("SendMessage", to="main", summary="a b", message="m"),
+            calls("SendMessage", to="*", summary="a b", message="m"),
+            calls("SendMessage", to="", summary="a b", message="m"),
+            calls("SendMessage", to="a0123456789abcdef", summary="a b", message="m"),
+            calls("SendMessage", to="absent", summary="a" * 201, message="m"),
+            calls("SendMessage", to="absent", summary="a b"),
+            says("Done."),
+        ),
+    ),
+    Scenario(
+        "a sub-agent that has ended continues",
+        (dialogue(message("go"), AwaitEvent("result", 2), more=ALLOW),),
+        (
+            calls("Bash", command=COMMIT),
+            agent("Look", "FIRST", subagent_type="small", isolation="worktree"),
+            calls("Bash", command="touch new; pwd"),
+            says("Looked."),
+            {**calls("SendMessage", to="${id}", summary="look once more", message="SECOND"), "capture": AGENT_ID},
+            when({"contains": "SECOND\n\n"}, call("Bash", command="pwd; ls"), delay_seconds=2, id="msg_101"),
+            when({"tool_result_of": "SendMessage"}, "Sent."),
+            when({"tool_result_of": "Bash"}, "Looked again.", id="msg_102"),
+            when({"contains": "task-notification"}, "Noted."),
+        ),
+        files={
+            "a.txt": "a\n",
+            ".claude/agents/small.md": document("small", "You are SMALL.", "tools: Bash", "model: haiku"),
+        },
+        any_order=True,
+    ),
+    Scenario(
+        "a message to a sub-agent that works",
+        (dialogue(message("go"), AwaitEvent("result", 2), more=ALLOW),),
+        (
+            agent("Behind", "BEHIND", run_in_background=True),
+            when({"contains": "BEHIND"}, call("Bash", command="sleep 1"), delay_seconds=8, id="msg_101"),
+            when(
+                {"tool_result_of": "Agent"},
+                call("SendMessage", to="${id}", summary="faster please", message="HURRY"),
+                capture=AGENT_ID,
+            ),
+            when({"tool_result_of": "SendMessage"}, "Sent."),
+            when({"tool_result_of": "Bash"}, "The report.", id="msg_102"),
+            when({"contains": "task-notification"}, "Noted."),
+        ),
+        words=("HURRY",),
+        any_order=True,
+    ),
+    Scenario(
+        "a message of a sub-agent to the main agent",
+        (dialogue(message("go"), AwaitEvent("result", 3), more=ALLOW),),
+        (
+            agent("Behind", "BEHIND", run_in_background=True),
+            when(
+                {"contains": "BEHIND"},
+                call("SendMessage", to="main", summary="a b", message="TOMAIN"),
+                delay_seconds=2,
+                id="msg_101",
+            ),
+            when({"tool_result_of": "Agent"}, "Started."),
+            when({"tool_result_of": "SendMessage"}, "The report.", delay_seconds=2, id="msg_102"),
+            when({"contains": "TOMAIN"}, "Read."),
+            when({"contains": "task-notification"}, "Noted."),
+        ),
         any_order=True,
     ),
     Scenario(

@@ -119,6 +119,7 @@ class BackgroundTasks:
 
     def add_agent(self, agent: AgentTask) -> None:
         """Add a sub-agent that has started in the background."""
+        self._reported.discard(agent.id)  # an agent that continues is reported again
         self._agents[agent.id] = agent
 
     def start(self, command: str, *, call_id: str, description: str) -> BackgroundTask:
