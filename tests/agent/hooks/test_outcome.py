@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bridle.agent.hooks.outcome import HookOutcome, HookOutput, outcome_of
+from bridle.agent.hooks.outcome import Block, Condition, HookOutcome, HookOutput, outcome_of
 
 
 def printed(answer: Any, event: str = "PreToolUse") -> HookOutcome:
@@ -21,7 +21,7 @@ def decided(permission: str, reason: str = "r", **more: Any) -> HookOutput:
 
 def test_exit_code_2_denies_a_call_and_blocks_other_events() -> None:
     denied = outcome_of("PreToolUse", "Bash", [HookOutput("x.sh", 2, "", "no\n")])
-    assert (denied.permission, denied.reason) == ("deny", "PreToolUse:Bash hook error: [x.sh]: no")
+    assert (denied.permission, denied.reason) == ("deny", "PreToolUse:Bash hook error: [x.sh]: no\n")
     assert outcome_of("Stop", "", [HookOutput("x.sh", 2, "", "more")]).block == "[x.sh]: more"
 
 
@@ -67,9 +67,40 @@ def test_contexts_add_up_and_plain_text_counts_only_at_the_start_and_for_prompts
     )
     assert outcome_of("PostToolUse", "Bash", outputs) == HookOutcome()
     context = {"hookSpecificOutput": {"additionalContext": "more"}}
-    assert printed(context, "PostToolUse").contexts == ("PostToolUse hook additional context: more",)
+    assert printed(context, "PostToolUse").contexts == ("PostToolUse:Bash hook additional context: more",)
 
 
 @pytest.mark.parametrize("stdout", ["{", "[1]", "{}", '{"decision": ["block"]}', "{" * 100_000])
 def test_output_that_is_no_answer_decides_nothing(stdout: str) -> None:
     assert outcome_of("Stop", "", [HookOutput("a", 0, stdout)]).block is None
+
+
+@pytest.mark.parametrize(
+    ("event", "continues", "outcome"),
+    [
+        ("PreToolUse", False, HookOutcome(permission="deny", reason="PreToolUse:Bash hook error: [Ok?]: no")),
+        ("PostToolUse", False, HookOutcome((Block("Ok?", "[Ok?]: no"),), stops="no")),
+        ("PostToolUse", True, HookOutcome((Block("Ok?", "[Ok?]: no"),))),
+        ("UserPromptSubmit", False, HookOutcome((Block("Ok?", "[Ok?]: no"),), stops="no")),
+        ("Stop", False, HookOutcome((Block("Ok?", "[Ok?]: no"),))),
+    ],
+)
+def test_a_condition_that_is_not_met_blocks_and_ends_most_turns(
+    event: str, continues: bool, outcome: HookOutcome
+) -> None:
+    output = HookOutput("Ok?", condition=Condition(False, "no", continues))
+    assert outcome_of(event, "Bash", [output]) == outcome
+    assert outcome_of(event, "Bash", [HookOutput("Ok?", condition=Condition(True, "yes"))]) == HookOutcome()
+
+
+def test_an_answer_to_another_event_decides_nothing() -> None:
+    answer = {"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "more"}}
+    assert printed(answer) == HookOutcome()
+
+
+def test_a_decision_that_denies_wins_over_one_that_allows() -> None:
+    outputs = [
+        HookOutput("cb", answer={"hookSpecificOutput": {"decision": {"behavior": behavior}}})
+        for behavior in ("allow", "deny", "allow")
+    ]
+    assert outcome_of("PermissionRequest", "Bash", outputs).decision == {"behavior": "deny"}

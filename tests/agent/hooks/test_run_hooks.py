@@ -76,7 +76,12 @@ def test_every_event_of_a_session_reaches_its_hook_with_its_fields(tmp_path: Pat
     assert (after["tool_response"]["stdout"], after["tool_use_id"]) == ("ran", before["tool_use_id"])
     assert "does not exist" in failure["error"]
     assert (stop["stop_hook_active"], stop["last_assistant_message"]) == (False, "done")
-    assert all(event["permission_mode"] == "default" for event in seen[1:])
+    during = [event for event in seen if event["hook_event_name"] not in ("SessionStart", "SessionEnd")]
+    assert all(event["permission_mode"] == "default" for event in during)
+    assert [event["effort"]["level"] for event in during[1:]] == ["high"] * 5
+    assert "prompt_id" not in start
+    assert len({event["prompt_id"] for event in seen[1:]}) == 1
+    assert not {"permission_mode", "effort"} & set(end)
 
 
 def test_a_hook_denies_changes_allows_or_asks_before_a_call(tmp_path: Path) -> None:
@@ -127,7 +132,7 @@ def test_exit_code_2_blocks_and_any_other_failure_is_ignored(tmp_path: Path) -> 
         host.prompt("go")
         host.result()
         denied, read = host.last_results()
-        assert denied == "PreToolUse:Bash hook error: [echo 'not now' >&2; exit 2]: not now"
+        assert denied == "PreToolUse:Bash hook error: [echo 'not now' >&2; exit 2]: not now\n"
         assert "text" in read
 
 

@@ -43,7 +43,9 @@ _REQUEST = re.compile(r"req_[0-9a-f]+")
 # Where a program keeps the output of a task, or one that is too large, is its own affair.
 _KEPT_OUTPUT = re.compile(r"(?<![\w./<>-])[\w./<>-]*/(?:tasks|tool-results)/[\w<>-]+\.(?:output|txt)")
 # How long a sub-agent took, in the text for its caller.
-_DURATION = re.compile(r"(?<=duration_ms: )\d+|(?<=<duration_ms>)\d+")
+_DURATION = re.compile(
+    r"""(?<=duration_ms: )\d+|(?<="duration_ms":)\d+|(?<="totalDurationMs": )\d+|(?<=<duration_ms>)\d+"""
+)
 _PORT = re.compile(r"127\.0\.0\.1:\d+")
 
 PATTERNS = (

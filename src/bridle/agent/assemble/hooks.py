@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.control.host_requests import HostRequests
 from bridle.agent.conversation.message_log import MessageLog
@@ -15,12 +17,18 @@ from bridle.agent.conversation.session_hooks import SessionHooks
 from bridle.agent.hooks.definitions import HookTable, merge_hooks, settings_hooks
 from bridle.agent.hooks.outcome import HookOutput
 from bridle.agent.hooks.run_hooks import HookPlace, Hooks
+from bridle.agent.model.api.models import effort_for
+from bridle.agent.permissions.decide import decide
+from bridle.agent.permissions.rules.policy import Denied
+from bridle.agent.permissions.rules.syntax import parse_rules
 from bridle.agent.sessions.session import new_uuid
 from bridle.agent.settings.settings_file import JsonObject, read_object
 from bridle.agent.stdio.output_events import HookResponse, HookStarted
 
 # The events of these hooks are printed always, those of others with --include-hook-events.
 _SHOWN = "SessionStart"
+# Those of this event never: the stream has ended.
+_HIDDEN = ("SessionEnd",)
 
 
 def session_hooks(
@@ -33,21 +41,20 @@ def session_hooks(
     events = _HookEvents(log, shows_all=inputs.options.shows_hooks)
     place = HookPlace(
         project=inputs.cwd,
-        environment=_environment(inputs, log.session.id),
+        environment=_environment(inputs, setup, log.session.id),
         session=lambda: _session_fields(log, setup),
         on_start=events.started,
         on_end=events.ended,
         note=note,
+        matches_rule=lambda rule, tool, arguments: _matches(setup, rule, tool, arguments),
     )
-    fields = {"effort": {"level": inputs.options.effort}} if inputs.options.effort is not None else {}
-    return (
-        SessionHooks(
-            Hooks(table, place, host),
-            inputs.environment,
-            lambda: {"permission_mode": setup.policy.mode, **fields},
-        ),
-        warnings,
+    hooks = SessionHooks(
+        Hooks(table, place, host),
+        inputs.environment,
+        lambda: setup.policy.mode,
+        lambda: effort_for(setup.model, inputs.options.effort, inputs.environment),
     )
+    return hooks, warnings
 
 
 def _configured(inputs: RunInputs) -> tuple[HookTable, tuple[str, ...]]:
@@ -72,7 +79,7 @@ def _of_plugin(folder: Path, inputs: RunInputs) -> tuple[HookTable, tuple[str, .
     return settings_hooks(hooks, str(path), variables)
 
 
-def _environment(inputs: RunInputs, session_id: str) -> dict[str, str]:
+def _environment(inputs: RunInputs, setup: ModelSetup, session_id: str) -> dict[str, str]:
     variables = {
         "CLAUDE_CODE_ENTRYPOINT": "sdk-cli",
         **inputs.environment,
@@ -82,7 +89,14 @@ def _environment(inputs: RunInputs, session_id: str) -> dict[str, str]:
         "CLAUDE_CODE_SESSION_ID": session_id,
         "CLAUDE_PROJECT_DIR": str(inputs.cwd),
     }
-    return variables if inputs.options.effort is None else variables | {"CLAUDE_EFFORT": inputs.options.effort}
+    effort = effort_for(setup.model, inputs.options.effort, inputs.environment)
+    return variables if effort is None else variables | {"CLAUDE_EFFORT": effort}
+
+
+def _matches(setup: ModelSetup, rule: str, tool: str, arguments: dict[str, Any]) -> bool:
+    """Return whether a permission rule matches a call: a policy that only denies it would deny the call."""
+    policy = replace(setup.current_policy(), mode="default", allow=(), ask=(), deny=parse_rules([rule]))
+    return isinstance(decide(tool, arguments, policy), Denied)
 
 
 def _session_fields(log: MessageLog, setup: ModelSetup) -> dict[str, Any]:
@@ -91,6 +105,7 @@ def _session_fields(log: MessageLog, setup: ModelSetup) -> dict[str, Any]:
         "session_id": log.session.id,
         "transcript_path": str(path) if path is not None else "",
         "cwd": setup.shell_folder() or os.getcwd(),
+        **({"prompt_id": log.session.prompt_id} if log.session.has_prompt else {}),
     }
 
 
@@ -102,26 +117,35 @@ class _HookEvents:
 
     def started(self, event: str, subject: str) -> str:
         hook_id = new_uuid()
-        if self._shows_all or event == _SHOWN:
+        if self._is_shown(event):
             self._log.emit(HookStarted(hook_id=hook_id, hook_name=_name(event, subject), hook_event=event))
         return hook_id
 
+    def _is_shown(self, event: str) -> bool:
+        return (self._shows_all and event not in _HIDDEN) or event == _SHOWN
+
     def ended(self, hook_id: str, event: str, subject: str, output: HookOutput) -> None:
-        if not self._shows_all and event != _SHOWN:
+        if not self._is_shown(event):
             return
-        code = output.exit_code if output.exit_code is not None else -1
+        code = output.exit_code if output.exit_code is not None else 1
         self._log.emit(
             HookResponse(
                 hook_id=hook_id,
                 hook_name=_name(event, subject),
                 hook_event=event,
-                output=output.stdout or output.stderr,
+                output=output.stdout + output.stderr,
                 stdout=output.stdout,
                 stderr=output.stderr,
                 exit_code=code,
-                outcome="success" if code == 0 else "error",
+                outcome=_outcome(output.exit_code),
             )
         )
+
+
+def _outcome(code: int | None) -> str:
+    if code is None:
+        return "cancelled"
+    return "success" if code == 0 else "error"
 
 
 def _name(event: str, subject: str) -> str:

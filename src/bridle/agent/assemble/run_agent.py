@@ -155,6 +155,8 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
             models.plan_model(now.model, inputs.environment) if now.policy.mode == "plan" else now.model
         ),
     )
+    if hooks is not None:
+        hooks.hooks.ask = requests.ask_hook
     conversation = Conversation(
         options=conversation_options,
         setup=setup,

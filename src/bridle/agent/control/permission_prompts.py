@@ -21,6 +21,10 @@ class PermissionPrompts:
         """`update` applies the permission updates of an approval."""
         self._host, self._update = host, update
 
+    def update(self, updates: object) -> None:
+        """Apply the permission updates of a decision."""
+        self._update(updates)
+
     async def approve(self, call: CallToApprove) -> Approved | Rejected:
         """Ask the host. A host that fails, closes its input or answers something else rejects the call."""
         try:

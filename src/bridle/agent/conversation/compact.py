@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -13,7 +13,7 @@ from bridle.agent.compaction.compact_history import TOO_FEW, Compacted, Compacto
 from bridle.agent.compaction.window import Window, plan, used
 from bridle.agent.conversation.message_log import MessageLog
 from bridle.agent.model.api.models import Model
-from bridle.agent.model.api.question import Question, Usage
+from bridle.agent.model.api.question import Message, Question, Usage
 from bridle.agent.model.api.stream_pieces import (
     AnswerFinished,
     AnswerPiece,
@@ -88,24 +88,32 @@ class LogCompaction:
         instructions: str = "",
         *,
         before_boundary: Callable[[], None] = lambda: None,
+        on_summary: Callable[[str], Awaitable[None]] | None = None,
     ) -> str | None:
         """Replace the older messages by a summary; return None, or why it failed.
 
         `question` is the request that has no room: the request for the summary needs the same tools, and shares its
-        cached beginning. `before_boundary` is called before the events that show the new conversation.
+        cached beginning. `before_boundary` is called before the events that show the new conversation,
+        `on_summary` with the answer of the model before that.
         """
         log, window = self._log, _window(question.model)
         if trigger == "auto" and len(plan(log.messages, window).older) < MIN_MESSAGES:
             return TOO_FEW
         log.emit(Status(status="compacting"))
+        answer = ""
+
+        async def ask(messages: Sequence[Message]) -> str:
+            nonlocal answer
+            changed = msgspec.structs.replace(question, messages=tuple(messages))
+            answer = await ask_for_text(client, changed, self._count)
+            return answer
+
         done = await self._compactor.compact(
             log.messages,
             window,
             trigger=trigger,
             used_tokens=self.used_tokens,
-            ask=lambda messages: ask_for_text(
-                client, msgspec.structs.replace(question, messages=tuple(messages)), self._count
-            ),
+            ask=ask,
             transcript_path=str(log.session.path) if log.session.path else None,
             now=time.monotonic,
             instructions=instructions,
@@ -113,6 +121,8 @@ class LogCompaction:
         if isinstance(done, NotCompacted):
             log.emit(Status(compact_result="failed", compact_error=done.error))
             return done.error
+        if on_summary is not None:
+            await on_summary(answer)
         log.emit(Status(compact_result="success"))
         before_boundary()
         self._replace(done)

@@ -44,6 +44,8 @@ class SkillCall(msgspec.Struct, frozen=True):
     """How the transcript shows the call."""
     body: Content
     """The text of the skill, or the blocks of a prompt, which the model reads."""
+    source: str = ""
+    """Where it is defined, as hooks name it: `userSettings`, `projectSettings`, …; empty if that is unknown."""
 
 
 class Conversation:
@@ -182,9 +184,10 @@ class Conversation:
         try:
             contexts: list[str] = []
             if self.hooks is not None:
-                outcome = await self._prompt_hooks(self.hooks, prompt)
+                self.log.session.announce_prompt()
+                event, outcome = await self._prompt_hooks(self.hooks, prompt, skill)
                 if outcome.block is not None or outcome.stops is not None:
-                    return self._blocked(prompt, outcome)
+                    return self._blocked(event, prompt, outcome)
                 contexts = [*self.hooks.take_contexts(), *outcome.contexts]
             line = self._add_prompt(prompt, skill, contexts)
             self._on_prompt(line.uuid)
@@ -211,24 +214,43 @@ class Conversation:
             return _failed(f"{type(error).__name__}: {error}")
         return ending
 
-    async def _prompt_hooks(self, hooks: SessionHooks, prompt: Prompt) -> HookOutcome:
-        """Run the hooks of a prompt; an interrupt ends them, and then the turn."""
-        self._waiting = asyncio.create_task(hooks.prompt(prompt.text))
+    async def _prompt_hooks(
+        self, hooks: SessionHooks, prompt: Prompt, skill: SkillCall | None
+    ) -> tuple[str, HookOutcome]:
+        """Run the hooks of a prompt; return the last event and its outcome.
+
+        An interrupt ends them, and then the turn.
+        """
+        runs = {"UserPromptSubmit": hooks.prompt(prompt.text)}
+        if skill is not None and hooks.hooks.has("UserPromptExpansion"):
+            name, _, arguments = prompt.text.strip().removeprefix("/").partition(" ")
+            expansion = hooks.expansion(name, arguments.strip(), skill.source, prompt.text)
+            runs = {"UserPromptExpansion": expansion, **runs}
+        event, outcome = "", HookOutcome()
         try:
-            return await self._waiting
+            for event, running in runs.items():  # noqa: B007  # the last one is returned
+                self._waiting = asyncio.create_task(running)
+                outcome = await self._waiting
+                if outcome.block is not None or outcome.stops is not None:
+                    break
         except asyncio.CancelledError:
             if not self._interrupts_next:
                 raise
-            return HookOutcome()
+            return event, HookOutcome()
         finally:
             self._waiting = None
+            for running in runs.values():
+                running.close()
+        return event, outcome
 
-    def _blocked(self, prompt: Prompt, outcome: HookOutcome) -> Ending:
+    def _blocked(self, event: str, prompt: Prompt, outcome: HookOutcome) -> Ending:
         """End a turn whose prompt a hook blocked; the model never sees it."""
-        reason = outcome.block if outcome.block is not None else outcome.stops
-        text = f"UserPromptSubmit operation blocked by hook:\n{reason}\n\nOriginal prompt: {prompt.text}"
+        if outcome.stops is not None:
+            text = f"Operation stopped by hook: {outcome.stops}"
+        else:
+            text = f"{event} operation blocked by hook:\n{outcome.block}\n\nOriginal prompt: {prompt.text}"
         self.log.emit(Informational(content=text))
-        return Ending(text="", is_local=True, terminal_reason="hook_stopped")
+        return Ending(text=text, is_local=True, terminal_reason=None)
 
     def _add_prompt(self, prompt: Prompt, skill: SkillCall | None, contexts: list[str]) -> LineId:
         if skill is not None:

@@ -113,7 +113,9 @@ class MessageLoop:
                 self._conversation.answer_locally(prompt, expansion.text, is_error=expansion.is_error)
             case ExpandedPrompt():
                 shown, *bodies = expansion.texts
-                await self._conversation.turn(prompt, skill=SkillCall(shown, "\n".join(bodies)))
+                await self._conversation.turn(
+                    prompt, skill=SkillCall(shown, "\n".join(bodies), f"{expansion.skill.source}Settings")
+                )
             case None:
                 await self._conversation.turn(prompt)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 from typing import cast
 
 import msgspec
@@ -13,12 +14,18 @@ from bridle.agent.conversation.message_log import MessageLog
 from bridle.agent.conversation.model_setup import ConversationOptions, ModelSetup, PromptSource, RequestHead
 from bridle.agent.conversation.session_hooks import SessionHooks
 from bridle.agent.conversation.turn_result import Totals
+from bridle.agent.hooks import prompt_hook
+from bridle.agent.hooks.definitions import PromptHook
 from bridle.agent.model.api.models import CHAT_KIND, Model, resolve_model
 from bridle.agent.model.api.question import Block, Message, Question, Usage
 from bridle.agent.model.api.stream_pieces import AnswerPiece, ModelClient
-from bridle.agent.sessions.api_messages import blocks_of
+from bridle.agent.sessions.api_messages import blocks_of, text_block
 from bridle.agent.sessions.valid_history import valid_history
 from bridle.agent.tools.toolbox import Toolbox
+from bridle.errors import ModelFailure
+
+# What an endpoint answers that does not know a field of the request.
+_BAD_REQUEST = 400
 
 
 class ContextParts(msgspec.Struct, frozen=True):
@@ -107,7 +114,12 @@ class ModelRequests:
         if self._hooks is not None:
             await self._hooks.before_compaction(trigger, instructions)
         problem = await self._compaction.compact(
-            client, self._question(), trigger, instructions, before_boundary=before_boundary
+            client,
+            self._question(),
+            trigger,
+            instructions,
+            before_boundary=before_boundary,
+            on_summary=partial(self._run_compaction_hooks, trigger),
         )
         if problem is None:
             self._on_compacted()
@@ -123,6 +135,33 @@ class ModelRequests:
             session_id=self._log.session.id,
         )
         return await ask_for_text(await self._connected(), request, self._count_cost)
+
+    async def ask_hook(self, hook: PromptHook, event: str, text: str) -> str:
+        """Ask the question of a prompt hook, for the end of a turn with the conversation; its cost counts."""
+        with_conversation = event in prompt_hook.STOPS
+        system = prompt_hook.SYSTEM + (prompt_hook.OF_CONVERSATION if with_conversation else "")
+        request = Question(
+            model=self._setup.model if hook.model is None else resolve_model(hook.model, {}),
+            messages=(*(self._log.messages if with_conversation else ()), {"role": "user", "content": text}),
+            system=(text_block(system),),
+            thinking_tokens=0,
+            effort=self._options.effort,
+            answer_format=prompt_hook.FORMAT,
+            fallbacks=self._options.fallbacks,
+            session_id=self._log.session.id,
+        )
+        client = await self._connected()
+        try:
+            return await ask_for_text(client, request, self._count_cost)
+        except ModelFailure as failure:
+            if failure.status != _BAD_REQUEST:
+                raise
+        # An endpoint that knows no form of answers: the system prompt asks for it too.
+        return await ask_for_text(client, msgspec.structs.replace(request, answer_format=None), self._count_cost)
+
+    async def _run_compaction_hooks(self, trigger: str, summary: str) -> None:
+        if self._hooks is not None:
+            await self._hooks.after_compaction(trigger, self._setup.model.shown, summary)
 
     def count(self, model: str, usage: Usage) -> None:
         """Count the usage of an answer in the conversation."""

@@ -16,6 +16,8 @@ class StopFeedback(msgspec.Struct, frozen=True):
     text: str
     is_first: bool
     """Whether no other hook of this turn has blocked before."""
+    is_context: bool = False
+    """Whether it is context for the model, which is not printed."""
 
 
 class StopHooks:
@@ -47,6 +49,8 @@ class StopHooks:
             return ending
         self._blocks += 1
         if 0 < hooks.stop_cap < self._blocks:
-            return replace(ending, text="")
+            return ending if decision.is_context else replace(ending, text="")
+        if decision.is_context:
+            return StopFeedback(decision.feedback, is_first=False, is_context=True)
         is_first, self._has_blocked = not self._has_blocked, True
         return StopFeedback(decision.feedback, is_first)

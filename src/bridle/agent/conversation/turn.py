@@ -64,7 +64,7 @@ class Turn:
         self._log, self._requests, self._setup, self._limits = log, requests, setup, options.limits
         self._structured, self._counts, self._prompt_uuid = structured, counts, prompt_uuid
         self._before_result, self._before_request = before_result, before_request
-        self._stop_hooks = StopHooks(hooks)
+        self._hooks, self._stop_hooks = hooks, StopHooks(hooks)
         self._receiver = AnswerReceiver(log, requests, setup, toolbox, counts, shows_frames=options.shows_frames)
         self._has_compacted = False
         self._nudges = self._empties = self._continuations = self._missing_calls = 0
@@ -87,7 +87,10 @@ class Turn:
                 if await self._has_made_room(failure) or self._has_dropped_content(failure):
                     continue
                 await self.abandon()
-                return self._api_error(failure, stop_reason="stop_sequence")
+                ending = self._api_error(failure, stop_reason="stop_sequence")
+                if self._hooks is not None:
+                    await self._hooks.failed(failure.error, failure.text)
+                return ending
             ending = await self._after(answer)
             if ending is not None:
                 ending = await self._checked_by_hooks(ending)
@@ -119,6 +122,9 @@ class Turn:
         checked = await self._stop_hooks.check(ending)
         if isinstance(checked, Ending):
             return checked
+        if checked.is_context:
+            self._log.note(checked.text, is_meta=True, is_printed=False)
+            return None
         self._note(checked.text, is_meta=True)
         if checked.is_first:
             self._log.emit(Notification(key="stop-hook-error", text="A Stop hook sent the model back to work"))
@@ -179,8 +185,11 @@ class Turn:
         return Ending(text=answer.texts[-1] if answer.texts else "", stop_reason=reason)
 
     async def _after_calls(self, answer: PartialAnswer) -> Ending | None:
+        finished: list[FinishedCall] = []
+        folder = self._setup.shell_folder()
         while answer.calls.unanswered:
             done = await answer.calls.next_done()
+            finished.append(done)
             self._before_result()
             self._report(done)
             await self._log.wait_for_reader()
@@ -191,6 +200,8 @@ class Turn:
         self._add_results(answer)
         self._receiver.answer = None
         await self._log.save()
+        if self._hooks is not None and (ending := await self._after_batch(self._hooks, finished, folder)) is not None:
+            return ending
         structured = self._structured
         if structured is not None and structured.has_value:
             return _structured_ending(structured.value)
@@ -201,6 +212,16 @@ class Turn:
         if ending is None:
             self._before_request()
         return ending
+
+    async def _after_batch(self, hooks: SessionHooks, finished: list[FinishedCall], folder: str) -> Ending | None:
+        """Run the hooks that follow the calls of an answer."""
+        after = await hooks.after_batch(finished)
+        await hooks.folder_changed(folder, self._setup.shell_folder())
+        if after.stops is not None:
+            return Ending(stop_reason=self._counts.stop_reason, terminal_reason="hook_stopped")
+        for text in after.texts:
+            self._log.note(text, is_meta=True, is_printed=False)
+        return None
 
     def _without_call(self) -> Ending | None:
         """Ask again for a call that the model announced and did not make; the text before it is no answer."""

@@ -1,4 +1,4 @@
-"""Runs the hooks of an event side by side: commands as child processes, callbacks as requests to the host."""
+"""Runs the hooks of an event side by side: commands, questions to a model, and callbacks of the host."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from typing import Any
 import msgspec
 
 from bridle.agent.control.host_requests import HostRequests
-from bridle.agent.hooks.definitions import CallbackHook, CommandHook, Hook, HookTable, merge_hooks
+from bridle.agent.hooks.command_hook import run_command
+from bridle.agent.hooks.definitions import CallbackHook, CommandHook, Hook, HookTable, PromptHook, merge_hooks
 from bridle.agent.hooks.outcome import BLOCKS, HookOutcome, HookOutput, outcome_of
-from bridle.errors import HostFailure, ProcessError
-from bridle.wire.events.loose_json import to_bytes
+from bridle.agent.hooks.prompt_hook import Ask, run_prompt
+from bridle.errors import HostFailure
 
-# More of a hook's output is not read: it is a decision or a text for the model.
-_OUTPUT_CHARACTERS = 100_000
 # Events that do not continue without the answer of a callback, as measured with Claude Code.
 _WAIT_FOR_ANSWER = ("PreToolUse", "UserPromptSubmit")
+
+
+async def _no_model(_hook: PromptHook, _event: str, _text: str) -> str:
+    raise NotImplementedError
 
 
 class HookPlace(msgspec.Struct, frozen=True):
@@ -33,6 +36,8 @@ class HookPlace(msgspec.Struct, frozen=True):
     on_end: Callable[[str, str, str, HookOutput], None] = lambda _id, _event, _subject, _output: None
     note: Callable[[str], None] = lambda _text: None
     """Writes a line to the debug log."""
+    matches_rule: Callable[[str, str, dict[str, Any]], bool] = lambda _rule, _tool, _arguments: True
+    """Returns whether a permission rule matches a tool and its arguments."""
 
 
 class Hooks:
@@ -40,6 +45,9 @@ class Hooks:
 
     def __init__(self, table: HookTable, place: HookPlace, host: HostRequests | None) -> None:
         self._table, self._place, self._host = table, place, host
+        self.ask: Ask = _no_model
+        """Asks a model the question of a prompt hook."""
+        self._background: set[asyncio.Task[HookOutput]] = set()
 
     def add(self, table: HookTable) -> None:
         """Add the hooks that a host registers."""
@@ -54,20 +62,45 @@ class Hooks:
         event: str,
         fields: Mapping[str, Any],
         *,
+        context: Mapping[str, Any] | None = None,
         subject: str = "",
         call_id: str | None = None,
         variables: Mapping[str, str] | None = None,
     ) -> HookOutcome:
-        """Run the hooks of an event whose pattern matches the subject; each one once, and all at once."""
+        """Run the hooks of an event whose pattern matches the subject; each one once, and all at once.
+
+        `context` are the fields of the moment: the mode, the sub-agent; `fields` are those of the event.
+        """
         matching = [matcher for matcher in self._table.get(event, ()) if matcher.matches(subject)]
-        hooks = list(dict.fromkeys(hook for matcher in matching for hook in matcher.hooks))
+        hooks = [
+            hook
+            for hook in dict.fromkeys(hook for matcher in matching for hook in matcher.hooks)
+            if self._applies(hook, fields)
+        ]
         if not hooks:
             return HookOutcome()
-        payload = {**self._place.session(), "hook_event_name": event, **fields}
+        payload = {**self._place.session(), **(context or {}), "hook_event_name": event, **fields}
         outputs = await asyncio.gather(
             *(self._run_one(hook, event, subject, payload, call_id, variables or {}) for hook in hooks)
         )
         return outcome_of(event, subject, outputs)
+
+    async def close(self) -> None:
+        """End the commands that run without being waited for."""
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+
+    def _applies(self, hook: Hook, fields: Mapping[str, Any]) -> bool:
+        """Return whether the call of an event matches the rule of a hook; other events have no call to match."""
+        if not hook.condition:
+            return True
+        tool, arguments = fields.get("tool_name"), fields.get("tool_input")
+        return (
+            isinstance(tool, str)
+            and isinstance(arguments, dict)
+            and self._place.matches_rule(hook.condition, tool, arguments)
+        )
 
     async def _run_one(
         self,
@@ -80,32 +113,48 @@ class Hooks:
     ) -> HookOutput:
         if isinstance(hook, CallbackHook):
             return await self._call_back(hook, payload, call_id)
+        if isinstance(hook, PromptHook):
+            return await self._ask(hook, event, payload)
         hook_id = self._place.on_start(event, subject)
         output = await self._run_command(hook, payload, variables)
         self._place.on_end(hook_id, event, subject, output)
         if output.exit_code not in (0, BLOCKS):
-            self._place.note(f"hook {event} {hook.command!r} failed and is ignored: {output.stderr.strip()[:500]}")
+            late = f"no end within {hook.timeout_seconds:g} s" if output.exit_code is None else ""
+            why = output.stderr.strip()[:500] or late
+            self._place.note(f"hook {event} {hook.name!r} failed and is ignored: {why}")
         return output
 
     async def _run_command(
         self, hook: CommandHook, payload: dict[str, Any], variables: Mapping[str, str]
     ) -> HookOutput:
-        from bridle.ground.children.capture import capture  # late: most sessions have no hooks
-
+        """Run a command to its end, or until it says that the session need not wait for it."""
         environment = {**self._place.environment, **dict(hook.variables), **variables}
+        is_async = asyncio.Event()
+        running = asyncio.create_task(run_command(hook, payload, self._place.project, environment, is_async))
+        if hook.is_async:
+            is_async.set()
+        continues = asyncio.create_task(is_async.wait())
         try:
-            done = await capture(
-                ("/bin/sh", "-c", hook.command),
-                cwd=self._place.project,
-                environment=environment,
-                limit_seconds=hook.timeout_seconds,
-                stdin=to_bytes(payload) + b"\n",
-                waits_for_output=False,
-            )
-        except ProcessError as error:
-            return HookOutput(hook.command, None, stderr=error.message)
-        late = f"did not end within {hook.timeout_seconds:g} seconds" if done.exit_code is None else ""
-        return HookOutput(hook.command, done.exit_code, _decoded(done.stdout), late or _decoded(done.stderr))
+            await asyncio.wait({running, continues}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            raise
+        finally:
+            continues.cancel()
+        if running.done():
+            return running.result()
+        self._background.add(running)
+        running.add_done_callback(self._background.discard)
+        return HookOutput(hook.name)
+
+    async def _ask(self, hook: PromptHook, event: str, payload: dict[str, Any]) -> HookOutput:
+        output = await run_prompt(hook, event, payload, self.ask)
+        if output.condition is None:
+            self._place.note(f"hook {event} {hook.name!r} failed and is ignored: {output.stderr[:500]}")
+        elif not output.condition.is_met:
+            self._place.note(f"hook {event} {hook.name!r}: not met: {output.condition.reason[:500]}")
+        return output
 
     async def _call_back(self, hook: CallbackHook, payload: dict[str, Any], call_id: str | None) -> HookOutput:
         if self._host is None:
@@ -124,7 +173,3 @@ class Hooks:
             blocks = hook.must_answer or (is_late and payload["hook_event_name"] in _WAIT_FOR_ANSWER)
             return HookOutput(hook.callback_id, BLOCKS if blocks else None, stderr=text)
         return HookOutput(hook.callback_id, answer=answer)
-
-
-def _decoded(data: bytes) -> str:
-    return data.decode("utf-8", "replace")[:_OUTPUT_CHARACTERS]

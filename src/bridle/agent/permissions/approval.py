@@ -41,3 +41,6 @@ class Approver(Protocol):
 
     async def approve(self, call: CallToApprove) -> Approved | Rejected:
         """Return the decision of the host; a host that cannot answer rejects."""
+
+    def update(self, updates: object) -> None:
+        """Apply the permission updates of a decision."""

@@ -73,6 +73,9 @@ class Session:
         """The conversation before this run."""
         self.is_resumed = history is not None
         self.prompt_id = new_uuid()
+        self.has_prompt = False
+        """Whether the id is that of a prompt of this process."""
+        self._is_announced = False
         """The id of the prompt of the current turn."""
         self._leaf = self.history.leaf
         self._lines: list[tuple[str, str]] = list(self.history.lines)
@@ -305,9 +308,16 @@ class Session:
 
     def _begin_turn(self, content: Content) -> None:
         self._dequeue("dequeue", content)
-        self.prompt_id = new_uuid()
+        if not self._is_announced:
+            self.announce_prompt()
+        self._is_announced = False
         self._early_results.clear()
         self._last_prompt = _one_line(content)
+
+    def announce_prompt(self) -> None:
+        """Choose the id of the next prompt, for hooks that run before it is recorded."""
+        self.prompt_id = new_uuid()
+        self.has_prompt = self._is_announced = True
 
     def _dequeue(self, operation: str, content: Content) -> None:
         """Record that a message leaves the queue; one that was never recorded as queued is queued first."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from bridle.agent.conversation.session_hooks import SessionHooks, StopDecision
+from bridle.agent.conversation.session_hooks import SessionHooks, StopDecision, decision_of, stop_fields
 
 
 class AgentHooks(SessionHooks):
@@ -20,26 +19,17 @@ class AgentHooks(SessionHooks):
         agent_type: str,
         transcript_path: Callable[[], str],
     ) -> None:
-        self._agent = {"agent_id": agent_id, "agent_type": agent_type}
+        agent = {"agent_id": agent_id, "agent_type": agent_type}
         self._transcript_path = transcript_path
-        super().__init__(session.hooks, environment, lambda: {**session.prompt_fields(), **self._agent})
+        super().__init__(session.hooks, environment, session.mode, session.effort, agent)
 
     async def begin(self) -> tuple[str, ...]:
         """Run SubagentStart; return its texts for the agent."""
-        outcome = await self.hooks.run("SubagentStart", self._agent, subject=self._agent["agent_type"])
+        outcome = await self.hooks.run("SubagentStart", {}, context=self._agent, subject=self._agent["agent_type"])
         return outcome.contexts
 
     async def stop(self, last_text: str, *, is_active: bool) -> StopDecision:
         """Run SubagentStop; a hook that blocks sends the agent back to work."""
-        fields: dict[str, Any] = {
-            **self.prompt_fields(),
-            "stop_hook_active": is_active,
-            "agent_transcript_path": self._transcript_path(),
-            "last_assistant_message": last_text,
-            "background_tasks": [],
-            "session_crons": [],
-        }
-        outcome = await self.hooks.run("SubagentStop", fields, subject=self._agent["agent_type"])
-        if outcome.stops is not None:
-            return StopDecision(ends=True)
-        return StopDecision(None if outcome.block is None else f"Stop hook feedback:\n{outcome.block}")
+        fields = stop_fields(last_text, is_active=is_active, agent_transcript_path=self._transcript_path())
+        subject = self._agent["agent_type"]
+        return decision_of(await self.hooks.run("SubagentStop", fields, context=self.turn_fields(), subject=subject))

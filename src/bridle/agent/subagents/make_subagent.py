@@ -89,6 +89,10 @@ class AgentApprover:
         """Return the decision of the host, which learns which agent made the call."""
         return await self._approver.approve(replace(call, agent_id=self._agent_id))
 
+    def update(self, updates: object) -> None:
+        """Apply the permission updates of a decision."""
+        self._approver.update(updates)
+
 
 def chosen_model(
     definition: AgentDefinition, requested: str | None, caller: Model, environment: Mapping[str, str]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgspec
+from msgspec import UNSET
 
 from bridle.agent.tools.contract.tool import ToolResult
 
@@ -28,6 +30,8 @@ class AfterCall(msgspec.Struct, frozen=True):
 
     texts: tuple[str, ...] = ()
     stops: str | None = None
+    output: Any = UNSET
+    """What the tool returns instead, as its `tool_use_result`."""
 
 
 class CallHooks(Protocol):
@@ -40,3 +44,11 @@ class CallHooks(Protocol):
         self, call_id: str, tool: str, arguments: dict[str, Any], answer: ToolResult, *, milliseconds: int
     ) -> AfterCall:
         """Run the hooks after a call that was executed."""
+
+    def asks_about(self, tool: str) -> bool:
+        """Return whether a hook decides about calls that need approval."""
+
+    async def permission(
+        self, call_id: str, tool: str, arguments: dict[str, Any], suggestions: Sequence[dict[str, Any]]
+    ) -> dict[str, Any] | None:
+        """Run the hooks that decide about a call that needs approval; None if none decides."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from bridle.agent.model.api.stream_pieces import UNPARSED
@@ -17,6 +18,7 @@ from bridle.agent.permissions.rules.syntax import canonical
 from bridle.agent.tools.arguments import validate_arguments
 from bridle.agent.tools.call_hooks import BeforeCall, CallHooks
 from bridle.agent.tools.contract.tool import ContentBlock, Tool, ToolResult, failed_result, run_tool
+from bridle.agent.tools.hook_decisions import ask_host_and_hooks, with_output
 from bridle.agent.tools.shell_tools import normalize_arguments
 from bridle.agent.tools.structured_output import StructuredOutput
 
@@ -156,7 +158,8 @@ class Toolbox:
         verdict = _after_hooks(decide(runs.name, runs.arguments, policy()), before)
         self._note(f"{call.name} {call.call_id}: {verdict}")
         if isinstance(verdict, NeedsApproval) and verdict.kind != "mode" and self._approver is not None:
-            decision = await self._approver.approve(CallToApprove(call.call_id, call.name, runs.arguments, verdict))
+            wanted = CallToApprove(call.call_id, call.name, runs.arguments, verdict)
+            decision = await ask_host_and_hooks(wanted, self._approver, self._hooks)
             self._note(f"{call.name} {call.call_id}: {decision}")
             if isinstance(decision, Rejected):
                 rejected = failed_result(decision.text)
@@ -196,6 +199,8 @@ class Toolbox:
             return done
         milliseconds = round((time.monotonic() - started) * 1000)
         after = await self._hooks.after(call.call_id, call.name, runs.arguments, answer, milliseconds=milliseconds)
+        if after.output is not UNSET:
+            done = replace(done, answer=with_output(answer, after.output))
         return replace(_with_texts(done, after.texts), stops=after.stops)
 
     def _no_such_tool(self, name: str) -> ToolResult:
@@ -210,7 +215,7 @@ def _after_hooks(verdict: Verdict, before: BeforeCall) -> Verdict:
     if before.permission == "allow":
         return _approved(verdict, "a hook allowed it")
     if before.permission == "ask" and isinstance(verdict, Allowed):
-        return NeedsApproval(before.reason, "A hook requires approval.", path=verdict.path)
+        return NeedsApproval(before.reason or "A hook requires approval.", path=verdict.path)
     return verdict
 
 

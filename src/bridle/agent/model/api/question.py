@@ -43,6 +43,8 @@ class Question(Struct, frozen=True):
     max_tokens: int | None = None
     """None for the default of the model and the environment."""
     tool_choice: Block | None = None
+    answer_format: Block | None = None
+    """The form of the answer, a JSON schema; None for free text."""
     fallbacks: tuple[Model, ...] = ()
     """Models that are used, in this order, if the model is overloaded or fails permanently."""
     session_id: str | None = None

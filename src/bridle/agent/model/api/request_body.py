@@ -90,6 +90,7 @@ def _output_config(question: Question, model: Model, environment: Mapping[str, s
     budget = question.task_budget
     return {
         **({"effort": effort} if effort is not None else {}),
+        **({"format": question.answer_format} if question.answer_format is not None else {}),
         **({"task_budget": {"type": "tokens", "total": budget}} if budget is not None else {}),
     }
 
