@@ -87,7 +87,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
     model = models.resolve_model(options.model, inputs.environment, setting=inputs.settings.model)
     session = _session(inputs)
     debug_log = _debug_log(inputs, session)
-    shell, background = _shell(inputs, session, policy)
+    shell, background = _shell(inputs, session, policy, model)
     setup = ModelSetup(model, policy, lambda: str(shell.cwd), options.thinking_tokens)
     skills = _skills(inputs, policy)
 
@@ -261,10 +261,12 @@ def _session(inputs: RunInputs) -> Session:
     return open_session.open_session(inputs.options.session, place)
 
 
-def _shell(inputs: RunInputs, session: Session, policy: Policy) -> tuple[Shell, BackgroundTasks]:
+def _shell(inputs: RunInputs, session: Session, policy: Policy, model: models.Model) -> tuple[Shell, BackgroundTasks]:
     """Return the shell of Bash, and its commands in the background."""
     folders = [Path(folder) for folder in policy.folders]
     shell = Shell(inputs.cwd, environment=dict(inputs.environment), session_id=session.id, folders=folders)
+    if (effort := models.effort_for(model, inputs.options.effort, inputs.environment)) is not None:
+        shell.export({"CLAUDE_EFFORT": effort})
     outputs = Path(_temporary_folder()) / f"bridle-agent-{os.geteuid()}" / session.id / "tasks"
     tail_characters = limits_from_environment(inputs.environment).task_output_characters
     return shell, BackgroundTasks(shell, outputs, tail_characters=tail_characters)

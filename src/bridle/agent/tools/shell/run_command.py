@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from bridle.agent.tools.shell import terminal_programs
 from bridle.agent.tools.shell.output_spool import OutputSpool
 from bridle.agent.tools.shell.running_command import CommandEnd, Leftover
 from bridle.errors import ProcessError
@@ -93,8 +94,15 @@ class Command:
                 os.close(fd)
 
     async def wait(self, timeout_seconds: float | None) -> bool:
-        """Wait for its end; return False on timeout."""
-        return await self._console.wait(timeout_seconds) is not None
+        """Wait for its end; return False on timeout. Programs that wait for a terminal are ended."""
+        left, pause = timeout_seconds, terminal_programs.FIRST_CHECK_SECONDS
+        while left is None or left > pause:
+            if await self._console.wait(pause) is not None:
+                return True
+            terminal_programs.hang_up(self._console.pid)
+            left = None if left is None else left - pause
+            pause = min(2 * pause, terminal_programs.LAST_CHECK_SECONDS)
+        return await self._console.wait(left) is not None
 
     async def finish(self, *, moves: bool) -> CommandEnd:
         """Read the last output of an ended command and, with `moves`, the directory it ended in."""
