@@ -21,6 +21,10 @@ class PromptTool:
         """`tools` returns the tools of MCP servers, `update` applies the permission updates of an approval."""
         self._name, self._tools, self._update = name, tools, update
 
+    def update(self, updates: object) -> None:
+        """Apply the permission updates of a decision."""
+        self._update(updates)
+
     async def approve(self, call: CallToApprove) -> Approved | Rejected:
         """Ask the tool. One that does not exist, fails or returns something else rejects the call."""
         tools = self._tools()
