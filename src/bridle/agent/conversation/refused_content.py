@@ -35,6 +35,12 @@ def without_refused(messages: list[Message], failure: ModelFailure) -> list[Mess
     return changed
 
 
+def refused_media(failure: ModelFailure) -> str | None:
+    """Return the type of media that an error is about; None if it is about something else."""
+    kinds = _refused_kinds(failure)
+    return kinds[0] if kinds is not None and kinds != THOUGHTS else None
+
+
 def _refused_kinds(failure: ModelFailure) -> tuple[str, ...] | None:
     """Return the block types that an error is about."""
     text = failure.text.lower()

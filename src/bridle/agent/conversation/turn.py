@@ -150,12 +150,17 @@ class Turn:
 
     def _has_dropped_content(self, failure: ModelFailure) -> bool:
         """Remove a picture, a document or thoughts that the endpoint refused; there are fewer each time."""
-        from bridle.agent.conversation.refused_content import without_refused  # late: few requests are refused
+        from bridle.agent.conversation.refused_content import refused_media, without_refused  # late: rarely needed
+        from bridle.agent.sessions.refused_media import removal_text
 
         kept = without_refused(self._log.messages, failure)
-        if kept is not None:
-            self._log.messages = kept
-        return kept is not None
+        if kept is None:
+            return False
+        self._log.messages = kept
+        if (kind := refused_media(failure)) is not None:  # a resumed session reads that it is removed
+            about = ModelFailure(removal_text(kind), error="invalid_request", status=failure.status)
+            self._log.api_error(about, stop_reason="stop_sequence")
+        return True
 
     async def _after(self, answer: PartialAnswer) -> Ending | None:
         """Process a complete answer; return an ending, or None for another request."""

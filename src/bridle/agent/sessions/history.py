@@ -12,6 +12,7 @@ import msgspec
 
 from bridle.agent.sessions.api_messages import History, as_messages
 from bridle.agent.sessions.read_transcript import Line, Metadata, decode, last_summary, lines_at, preserved_by
+from bridle.agent.sessions.refused_media import removed_kind, without_media
 
 _CHAINED = frozenset({"user", "assistant", "attachment", "system"})
 
@@ -28,6 +29,8 @@ class _Entry(msgspec.Struct):
     source: str | None = None
     usage: bytes = b"null"
     is_root: bool = False
+    removes: str | None = None
+    """The type of the block before it that the endpoint has refused."""
 
 
 class NotInTranscript(LookupError):
@@ -77,6 +80,7 @@ class _Reading:
         if not order:
             return History(title=self._title)
         entries = self._with_preserved(_conversation(order))
+        _remove_refused(entries)
         return History(
             messages=as_messages((entry.role, entry.content) for entry in entries if entry.role),
             leaf=order[-1].uuid,
@@ -116,6 +120,18 @@ def _conversation(order: list[_Entry]) -> list[_Entry]:
     return entries
 
 
+def _remove_refused(entries: list[_Entry]) -> None:
+    """Remove what the endpoint refused: media of the newest line before the line that says so."""
+    for at, entry in enumerate(entries):
+        if entry.removes is None:
+            continue
+        for before in reversed(entries[:at]):
+            content = without_media(before.content, entry.removes) if before.role == "user" else None
+            if content is not None:
+                before.content = content
+                break
+
+
 def _path(order: list[_Entry]) -> set[str]:
     """Return the ids from the last line to the first; a missing parent is replaced by the line before."""
     places = {entry.uuid: place for place, entry in enumerate(order)}
@@ -141,6 +157,8 @@ def _entry(line: Line, uuid: str) -> _Entry:
     if message is None or line.type not in ("user", "assistant"):
         return entry
     is_synthetic = message.model == "<synthetic>" or line.isApiErrorMessage
+    if line.isApiErrorMessage:
+        entry.removes = removed_kind(bytes(message.content))
     if is_synthetic or message.role not in (None, line.type):
         return entry  # shown to the user, never sent to the model
     entry.role, entry.content, entry.usage = line.type, bytes(message.content), bytes(message.usage)

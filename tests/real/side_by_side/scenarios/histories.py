@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
-from tests.real.side_by_side.scenario import AwaitEvent, Scenario, call, calls, dialogue, message, prompt, says, thinks
+from tests.real.side_by_side.scenario import (
+    STREAM,
+    AwaitEvent,
+    Scenario,
+    Start,
+    call,
+    calls,
+    dialogue,
+    error,
+    message,
+    prompt,
+    says,
+    thinks,
+)
 
 BASH = ("--allowedTools", "Bash")
+SONNET = ("--model", "sonnet")
+# One pixel.
+PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 
 SCENARIOS = (
+    Scenario(
+        "a picture that is refused",
+        (Start((*STREAM, *SONNET, *BASH, "--", "go")), Start((*STREAM, *SONNET, "-c", "--", "again"))),
+        (
+            calls("Bash", command=f"echo {PICTURE} | base64 -d > a.png"),
+            calls("Read", file_path="<workspace>/a.png"),
+            error(400, message="messages.4.content.0.image.source.base64.data: Could not process image"),
+            says("Done."),
+            says("Again."),
+        ),
+    ),
     Scenario(
         "one turn with three parallel calls",
         (prompt("go", "--max-turns", "1", *BASH),),
