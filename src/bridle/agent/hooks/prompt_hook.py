@@ -76,7 +76,7 @@ def _condition(answer: str, *, continues: bool) -> Condition | None:
     match from_json(answer.strip().encode("utf-8", "surrogatepass")):
         case {"ok": bool(is_met), **rest}:
             reason = rest.get("reason")
-            # What can never be met does not keep the model at work.
+            # What can never be met does not send the model back.
             is_over = is_met or rest.get("impossible") is True
             return Condition(is_over, reason if isinstance(reason, str) else "", continues)
     return None
