@@ -21,7 +21,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from bench import loop_floor
+from bench import cpu, loop_floor
 from bench.loops import (
     EARLY_END,
     LIMIT_SECONDS,
@@ -195,10 +195,7 @@ def _reasons(found: dict[tuple[str, str], Figures], counts: Counter[str], prices
 
 def _cpu_remark(found: dict[tuple[str, str], Figures]) -> str:
     own, floor = (1000 * min(found[GUARDED, name].cpu) for name in (OURS, FLOOR))
-    return (
-        f"{GUARDED}: {own:.1f} ms of CPU, {own / floor:.2f} times the floor's {floor:.1f} ms. What Bridle has started\n"
-        "below supervisors (agent, check) is not in its figure, as the system tells no program what those took."
-    )
+    return f"{GUARDED}: {own:.1f} ms of CPU, {own / floor:.2f} times the floor's {floor:.1f} ms.\n{cpu.remark()}"
 
 
 def _remarks(counts: dict[str, Counter[str]]) -> list[str]:
@@ -208,6 +205,6 @@ def _remarks(counts: dict[str, Counter[str]]) -> list[str]:
     )
     return [
         f"The least of {ROUNDS} rounds of {TASKS} tasks, each round the median time between two starts; the agent is",
-        "the same for all, a shell script that answers at once. CPU is of the program and of all that it starts.",
+        "the same for all, a shell script that answers at once.",
         f"An iteration of ours, {shown}.",
     ]

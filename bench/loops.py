@@ -21,8 +21,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import psutil
-
+from bench import cpu
 from tools.real_parts import PEERS, PartMissing, cache_folder, ensure, pinned_parts
 
 # A loop of some dozen iterations takes seconds; one that hangs must not hang the benchmark.
@@ -171,9 +170,9 @@ def _git(repository: Path, environment: dict[str, str], *words: str) -> str:
 def measure(loop: Loop, here: Place, tasks: int, seen: Figures) -> None:
     """Run a program to its end and note what was seen of it; fewer starts than tasks are a failure."""
     starts = Starts(here.starts)
-    with (here.folder / "output").open("wb") as output:
+    with cpu.group() as group, (here.folder / "output").open("wb") as output:
         process = subprocess.Popen(
-            loop.argv,
+            group.wrap(loop.argv),
             cwd=here.repository,
             env=here.environment,
             stdin=subprocess.DEVNULL,
@@ -181,7 +180,7 @@ def measure(loop: Loop, here: Place, tasks: int, seen: Figures) -> None:
             stderr=subprocess.STDOUT,
         )
         try:
-            starts.watch(process.pid, tasks)
+            starts.watch(lambda: group.seconds(process.pid), tasks)
             process.wait(LIMIT_SECONDS)
         finally:
             process.kill()
@@ -231,12 +230,12 @@ class Starts:
         self._fd = os.open(pipe, os.O_RDWR)  # for writing, too: so that it does not end with the first agent
         self._thread: threading.Thread | None = None
 
-    def watch(self, pid: int, wanted: int) -> None:
-        """Note what comes, until it was so many."""
-        self._thread = threading.Thread(target=self._read, args=(pid, wanted), daemon=True)
+    def watch(self, used: Callable[[], float], wanted: int) -> None:
+        """Note what comes, until it was so many; `used` tells the CPU seconds so far."""
+        self._thread = threading.Thread(target=self._read, args=(used, wanted), daemon=True)
         self._thread.start()
 
-    def _read(self, pid: int, wanted: int) -> None:
+    def _read(self, used: Callable[[], float], wanted: int) -> None:
         while data := os.read(self._fd, 4096):
             moment = time.perf_counter()
             letters = data.count(b"A")
@@ -245,7 +244,7 @@ class Starts:
             for _ in range(letters):  # two at once where this thread had to wait for its turn
                 self.moments.append(moment)
                 if len(self.moments) in (1, EARLY_END - WINDOW, EARLY_END, wanted - WINDOW, wanted):
-                    self.cpu[len(self.moments)] = cpu_of(pid)
+                    self.cpu[len(self.moments)] = used()
 
     def close(self) -> None:
         """Stop reading."""
@@ -253,22 +252,6 @@ class Starts:
         if self._thread is not None:
             self._thread.join(LIMIT_SECONDS)
         os.close(self._fd)
-
-
-def cpu_of(pid: int) -> float:
-    """The CPU seconds of a program, of what it has running, and of what it has waited for."""
-    seconds = 0.0
-    try:
-        program = psutil.Process(pid)
-        for process in (program, *program.children(recursive=True)):
-            try:
-                times = process.cpu_times()
-            except psutil.Error:
-                continue  # it has ended between the two looks
-            seconds += times.user + times.system + times.children_user + times.children_system
-    except psutil.Error:
-        pass  # it has ended: the caller sees that by the number of starts
-    return seconds
 
 
 # Who is measured
