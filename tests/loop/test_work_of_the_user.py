@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -244,6 +246,40 @@ def test_work_of_the_user_is_not_taken_for_that_of_an_interrupted_agent(tmp_path
     is_kept = not sandbox.is_on() or number == signal.SIGINT
     assert len(document["tasks"][0].get("folded", ())) == is_kept  # type: ignore[index]
     assert here.git("status", "--porcelain") == "?? notes"
+    assert_replays(here)
+
+
+@pytest.mark.parametrize("is_copied_whole", [False, True])
+def test_files_with_old_times_after_a_kill_are_the_users(tmp_path: Path, *, is_copied_whole: bool) -> None:
+    """`mv` and `cp -p` keep times. Where the kernel's time of every file is new, they are as the agent's, and kept."""
+    agent = KILLED.replace('open("one", "w").close()', 'open("test.sh", "w").write("exit 0\\n")')
+    agent = agent.replace("if number == 1:", 'if number == 1:\n    open("app", "a").write("agent\\n")')
+    here = make_project(tmp_path, ONE, agent, app="app\n", other="other\n", **{"test.sh": "test -f one\n"})
+    for name in ("app", "notes", "test.sh"):
+        (tmp_path / name).write_text(f"{name} of the user\nfalse\n")
+        os.utime(tmp_path / name, (1.6e9, 1.6e9))
+    with in_background(here, "run", "PLAN.md", "--json", "--tries", "1") as child:
+        wait_until((here.agent_folder / "working").exists)
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait(LIMIT_SECONDS)
+    wait_until(lambda: has_ended(here))
+    for name in ("app", "notes", "test.sh"):
+        shutil.move(tmp_path / name, here.folder / name)
+    if is_copied_whole:
+        metadata = run_folder(here) / "run.json"
+        metadata.chmod(metadata.stat().st_mode)
+    document, said = resume(here, 1)
+    found = {name: (here.folder / name).read_text() for name in ("app", "test.sh")}
+    (ref,) = re.findall(r"refs/bridle/snapshots/[\w-]+", str(document["tasks"][0]["reason"]))  # type: ignore[index]
+    assert ("you changed app" in said) is not is_copied_whole
+    if is_copied_whole:
+        assert found == {"app": "app\n", "test.sh": "test -f one\n"}
+        assert here.git("show", f"{ref}:app") == "app of the user\nfalse"
+    else:
+        assert found == {name: f"{name} of the user\nfalse\n" for name in found}
+    assert (here.folder / "notes").exists() is not is_copied_whole
+    assert not (here.folder / "half").exists()
+    assert verdicts(document) == {"One": "failed"}
     assert_replays(here)
 
 

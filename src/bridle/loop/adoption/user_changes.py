@@ -82,7 +82,7 @@ async def adopt(
     hide_own_folders(context)
     if ended_at is not None:
         await environment.add_of_user(context, since=ended_at)  # without the files that are put back: an agent's
-    put_back(context)
+    context = replace(context, moved_back=tuple(put_back(context)))
     left = left_state.find(context, store)
     # Before anything is checked out: a rebase leaves no branch checked out.
     await refuse_unfinished(context, left, ended_at)

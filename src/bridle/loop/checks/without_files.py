@@ -49,24 +49,26 @@ def without_files(context: RunContext, files: Sequence[NotInCommit]) -> Iterator
         put_back(context)
 
 
-def put_back(context: RunContext) -> None:
-    """Put files back into the working copy, also those of a driver that was killed.
+def put_back(context: RunContext) -> list[str]:
+    """Put files back into the working copy, also those of a driver that was killed; return their names.
 
     A link that a check has put in the way is removed and not followed.
     """
     folder = moved_folder(context)
-    names = disk.read_json(folder / _MANIFEST)
-    if not isinstance(names, list):
-        return
+    manifest = disk.read_json(folder / _MANIFEST)
+    if not isinstance(manifest, list):
+        return []
+    names = [str(name).rstrip("/") for name in manifest]
     for number, name in reversed(list(enumerate(names))):  # a folder before the files that were moved from it
         try:
-            _put_back(context.folder, str(name).rstrip("/"), folder / str(number))
+            _put_back(context.folder, name, folder / str(number))
         except OSError as error:
             raise DiskError(
                 f"cannot put {name} back after a check: {error.strerror}",
                 remedy=f"It is kept as {folder / str(number)}: move it to its place, and continue the run.",
             ) from error
     shutil.rmtree(folder)
+    return names
 
 
 def _put_back(top: Path, name: str, kept: Path) -> None:

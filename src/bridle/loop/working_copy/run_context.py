@@ -54,6 +54,8 @@ class RunContext(Struct, frozen=True):
     """The branch that was checked out when the run began."""
     moved_from: tuple[str, str] | None = None
     """Where the user's working copy was when the run began, and where it is now, if it was moved or copied."""
+    moved_back: tuple[str, ...] = ()
+    """Files that a check had moved out of the working copy, and that this driver has put back."""
     changes_adopted: int = 0
     """How often changes of the user were added to the baseline; its newest record has this number."""
     journal_head: str | None = None
