@@ -204,6 +204,22 @@ def test_a_rebase_of_the_user_is_refused_before_anything_is_checked_out(tmp_path
     assert (here.folder / "mine").read_text() == "mine\n"
 
 
+def test_unfinished_work_that_the_user_stashed_is_named_and_stays_in_the_stash(tmp_path: Path) -> None:
+    agent = "[open(name, 'a').write('agent\\n') for name in ('work', 'app')]"
+    here = make_project(tmp_path, ONE, agent, app="app\n", other="other\n", **{"test.sh": "exit 1\n"})
+    run_plan(here, 3, "--max-iterations", "1", "--tries", "2")
+    here.git("stash", "push", "-q", "-u")
+    commit(here, "other", "mine\n")
+    document, said = resume(here, 1, "--max-iterations", "9")
+    (line,) = [line for line in document["found"] if "stashed" in line]  # type: ignore[attr-defined]
+    assert line == "you reverted, removed or stashed app, work: as in the last commit"
+    assert line in said
+    stashed = here.git("stash", "show", "-p", "-u")
+    assert "+agent" in stashed
+    assert "b/work" in stashed
+    assert_replays(here)
+
+
 def test_a_commit_of_the_user_that_is_on_no_branch_is_kept_under_a_ref(tmp_path: Path) -> None:
     here = make_project(tmp_path, TWO_TASKS, MAKES_FILE)
     run_plan(here, 3, "--max-iterations", "1")

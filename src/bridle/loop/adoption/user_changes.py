@@ -61,6 +61,8 @@ class _State(Struct, frozen=True):
     tip: str
     paths: list[str]
     """The files that the user changed, committed or not."""
+    committed: list[str]
+    """Those that are in commits of the user."""
     untracked: list[str]
     """The files that the user removed from git, and not from the folder."""
     loss: Loss | None = None
@@ -155,7 +157,9 @@ async def _adopt(
     lines = list(workers.lines)
     if loss is None and state.tip != state.known_tip:
         lines.append(await run_commits.describe_move(context, run_branch(context.run), state.known_tip, state.tip))
-    files = FoundFiles(state.before, state.now.tree, state.tip, state.paths, new_untracked, state.untracked)
+    files = FoundFiles(
+        state.before, state.now.tree, state.tip, state.paths, state.committed, new_untracked, state.untracked
+    )
     lines += await describe_files(context, files, start, has_new_plan=has_new_plan)
     lines += [f"the commit of {title!r} is {commit[:12]} now" for title, commit in commits.items()]
     lost = gone if loss is not None else await run_commits.find_lost(context, receipt, gone)
@@ -231,14 +235,14 @@ async def _find(
     if (plan := baseline.plan_path(context)) in paths and await _is_ticked(context, receipt, before, str(plan)):
         paths.remove(str(plan))
     untracked = await _removed_from_git(context, was, now) if was is not None else []
-    if tip != known_tip:
-        committed = await run_commits.changed_files(context, known_tip, tip)
-        paths = list(dict.fromkeys([*paths, *committed]))
+    committed = await run_commits.changed_files(context, known_tip, tip) if tip != known_tip else []
+    paths = list(dict.fromkeys([*paths, *committed]))
     if not paths and not untracked and tip == known_tip and loss is None and not is_changed:
         if now.name == name:
             await snapshot.drop(git, now)
         return None
-    return _State(now, was, before, known_tip, tip, list(dict.fromkeys([*paths, *untracked])), untracked, loss)
+    paths = list(dict.fromkeys([*paths, *untracked]))
+    return _State(now, was, before, known_tip, tip, paths, committed, untracked, loss)
 
 
 async def _removed_from_git(context: RunContext, was: Snapshot, now: Snapshot) -> list[str]:

@@ -29,6 +29,8 @@ class FoundFiles(Struct, frozen=True):
     """The newest commit of the run's branch."""
     paths: Sequence[str]
     """All of these files, committed or not."""
+    committed: Sequence[str]
+    """Those that are in commits of the user."""
     new_untracked: Sequence[str]
     """Those that git does not track."""
     removed_from_git: Sequence[str]
@@ -55,12 +57,16 @@ async def describe_files(
     known_untracked = set(adopted.untracked) - set(found.new_untracked) - moved - set(local)
     edited = sorted(changed - set(found.new_untracked) - moved - set(local) - known_untracked)
     rewritten = sorted(changed & known_untracked)
+    as_committed = set(found.paths) - changed - moved - set(found.committed) - set(found.removed_from_git)
+    reverted = sorted(as_committed.intersection(await snapshot.changes(context.git, found.before, found.now)))
     added = [path for path in found.new_untracked if path not in moved and path not in found.removed_from_git]
     lines = [_describe_move(move, found.new_untracked) for move in moves]
     if edited:
         lines.append(f"you changed {_names(edited)}: {_COMMITTED}")
     if rewritten:
         lines.append(f"you changed {_names(rewritten)}: {_LEFT_ALONE} {'them' if len(rewritten) > 1 else 'it'}")
+    if reverted:
+        lines.append(f"you reverted, removed or stashed {_names(reverted)}: as in the last commit")
     if local:
         steering = [name for name in local if adopted.protected.files.get(name) == baseline.THE_PLAN]
         marked = [name for name in local if name not in steering]
