@@ -14,6 +14,7 @@ SHORT_LINES = 60
 # Packages that are tested from elsewhere, with the tests that do it.
 TESTED_ELSEWHERE = {
     "agent/assemble": ("agent/test_program.py", "agent/test_ralph.py"),
+    "cli/completion": ("cli/commands/reference/test_completion.py",),
     "cli/doctor": ("cli/commands/repository/test_doctor.py",),
     "cli/demo": ("cli/commands/repository/test_demo.py",),
     "engine/entries": ("engine/test_inbox.py", "engine/drive/test_drive_kills.py"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import bridle
 from bridle.cli import command_table, exit_codes
-from bridle.cli.user_interface.completion_scripts import CompletedOption, describe_commands
+from bridle.cli.completion.completion_scripts import MODELS, CompletedOption, describe_commands
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "man" / "bridle.1"
 
@@ -67,7 +67,8 @@ def _table(title: str, rows: dict[str, str]) -> Iterator[str]:
 
 
 def _option(option: CompletedOption) -> str:
-    value = f" {'|'.join(option.values) or 'VALUE'}" if option.takes_value else ""
+    values = () if option.values == MODELS else option.values  # a full name is a model too
+    value = f" {'|'.join(values) or 'VALUE'}" if option.takes_value else ""
     return _text(", ".join(option.names) + value)
 
 

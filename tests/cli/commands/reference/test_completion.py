@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from bridle.cli import command_table
-from bridle.cli.user_interface.completion_scripts import PROGRAMS
+from bridle.cli.completion.completion_scripts import PROGRAMS
+from bridle.ground import disk
+from bridle.ground.light.shell_word import shell_word
 from tests.fixtures.bridle_program import LIMIT_SECONDS, read_until, run_bridle
 
 # What is typed, and what is offered.
@@ -28,6 +30,55 @@ CASES = [
 ]
 
 
+TITLE = 'Say "hi" \\ bye'
+# In a folder below a repository with a run.
+LISTED = [
+    ("bridle resume 01", [RUN := "01M7R43FBE054N1GW9A778G56M"]),
+    ("bridle status la", ["last"]),
+    ("bridle undo 01", [RUN]),
+    ("bridle export la", ["last"]),
+    ("bridle retry Tok", ["Token bucket"]),
+    ("bridle retry Say", [TITLE]),
+    ("bridle answer Tok", ["Token bucket"]),
+    ("bridle hint x 01", [RUN]),
+    ("bridle run --model o", ["opus"]),
+]
+
+
+@pytest.fixture
+def below(tmp_path: Path) -> Path:
+    run = tmp_path / "shop/.a5c/runs" / RUN
+    run.mkdir(parents=True)
+    tasks = [{"title": "Token bucket", "checks": []}, {"title": TITLE, "checks": []}]
+    disk.write_json_atomic(run / "inputs.json", {"run": RUN, "plan": {"title": "Tokens", "text": "", "tasks": tasks}})
+    folder = tmp_path / "shop/src/deep"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.mark.parametrize(("typed", "offered"), LISTED)
+def test_bash_lists_runs_and_tasks(scripts: Path, below: Path, typed: str, offered: list[str]) -> None:
+    assert bash(scripts / "bash", typed, below) == list(map(quoted, offered))
+
+
+def quoted(word: str) -> str:
+    """Return a word as bash's `printf %q` prints it."""
+    done = subprocess.run(["bash", "-c", 'printf %q "$1"', "bash", word], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@pytest.mark.parametrize(("typed", "offered"), LISTED)
+def test_fish_lists_runs_and_tasks(scripts: Path, below: Path, typed: str, offered: list[str]) -> None:
+    code = f"source {scripts / 'fish'}; complete -C {shell_word(typed)}"
+    words = ["fish", "--no-config", "-c", code]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=True, cwd=below)
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == offered
+
+
+def test_bash_lists_nothing_without_a_run(scripts: Path, tmp_path: Path) -> None:
+    assert bash(scripts / "bash", "bridle resume 01", tmp_path) == []
+
+
 @pytest.fixture(scope="module")
 def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("completion")
@@ -38,7 +89,7 @@ def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def bash(script: Path, typed: str) -> list[str]:
+def bash(script: Path, typed: str, folder: Path | None = None) -> list[str]:
     words = typed.split(" ")
     code = (
         f'source {script}; COMP_WORDS=("$@"); COMP_CWORD={len(words) - 1}; '
@@ -50,6 +101,7 @@ def bash(script: Path, typed: str) -> list[str]:
         text=True,
         timeout=LIMIT_SECONDS,
         check=True,
+        cwd=folder,
     )
     *offered, registered = done.stdout.splitlines()
     assert "-F _bridle" in registered
@@ -82,9 +134,22 @@ def test_fish_offers(scripts: Path, typed: str, offered: list[str]) -> None:
 
 @pytest.mark.parametrize(("typed", "offered"), CASES)
 def test_zsh_completes_on_a_terminal(scripts: Path, tmp_path: Path, typed: str, offered: list[str]) -> None:
+    complete_in_zsh(scripts, tmp_path, typed, f"{typed.rpartition(' ')[0]} {offered[0]}")
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [("bridle resume 01", f"bridle resume {RUN}"), ("bridle retry Tok", "bridle retry Token\\ bucket")],
+)
+def test_zsh_lists_runs_and_tasks(scripts: Path, below: Path, typed: str, shown: str) -> None:
+    complete_in_zsh(scripts, below, typed, shown)
+
+
+def complete_in_zsh(scripts: Path, folder: Path, typed: str, shown: str) -> None:
     process, terminal = pty.fork()
     if process == 0:  # the shell, on a terminal of its own
-        os.environ.update(HOME=str(tmp_path), TERM="dumb", PS1="ready> ")
+        os.chdir(folder)
+        os.environ.update(HOME=str(folder), TERM="dumb", PS1="ready> ")
         os.execvp("zsh", ["zsh", "-f", "-i"])  # noqa: S606  # no shell between
     try:
         os.write(
@@ -93,7 +158,7 @@ def test_zsh_completes_on_a_terminal(scripts: Path, tmp_path: Path, typed: str, 
         )
         read_until(terminal, "loaded")
         os.write(terminal, f"{typed}\t".encode())
-        read_until(terminal, f"{typed.rpartition(' ')[0]} {offered[0]}")
+        read_until(terminal, shown)
     finally:
         os.close(terminal)
         os.waitpid(process, 0)

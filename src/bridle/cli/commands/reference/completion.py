@@ -11,7 +11,7 @@ from bridle.cli.user_interface.terminal import print_document
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 def command(*, shell: str, as_json: bool) -> int:
-    """Print the completion of a shell. It is fixed text: pressing Tab starts no program.
+    """Print the completion of a shell. It is fixed text; pressing Tab starts no program of Bridle.
 
     \b
     bash   mkdir -p ~/.local/share/bash-completion/completions &&
@@ -21,7 +21,7 @@ def command(*, shell: str, as_json: bool) -> int:
     fish   mkdir -p ~/.config/fish/completions &&
            bridle completion fish > ~/.config/fish/completions/bridle.fish
     """
-    from bridle.cli.user_interface.completion_scripts import SCRIPTS, describe_commands
+    from bridle.cli.completion.completion_scripts import SCRIPTS, describe_commands
 
     script = SCRIPTS[shell](describe_commands())
     if as_json:

@@ -9,10 +9,12 @@ import click
 from msgspec import Struct
 
 from bridle.cli import command_table
+from bridle.cli.completion import shell_lists
 from bridle.cli.help_pages import find_pages
 from bridle.ground.light.shell_word import shell_word
 from bridle.loop.settings.model import AGENTS
 
+MODELS = ("sonnet", "opus", "haiku")
 PROGRAMS = ("bridle", "bridle-cli")
 
 
@@ -34,6 +36,8 @@ class CompletedCommand(Struct, frozen=True):
     options: tuple[CompletedOption, ...]
     words: tuple[str, ...] = ()
     """The words that may follow it: sub-commands, or the values of its first argument."""
+    lists: tuple[str, ...] = ()
+    """What the shell lists for each argument: runs, tasks or nothing."""
 
 
 def describe_commands() -> list[CompletedCommand]:
@@ -50,11 +54,13 @@ def _described(entry: command_table.Command) -> CompletedCommand:
             for option in light
             if option.name not in _HELP.names
         ]
-        return CompletedCommand(entry.name, entry.summary, (*options, _HELP))
+        lists = tuple(shell_lists.RUNS for name in command.arguments if "RUN" in name)
+        return CompletedCommand(entry.name, entry.summary, (*options, _HELP), lists=lists)
     inner = list(command.commands.values()) if isinstance(command, click.Group) else []
     options = [option for one in (command, *inner) for option in _options(one)]
     unique = {option.names: option for option in options}
-    return CompletedCommand(entry.name, entry.summary, (*unique.values(), _HELP), _words(entry.name, command))
+    words, lists = _words(entry.name, command), shell_lists.listed(command)
+    return CompletedCommand(entry.name, entry.summary, (*unique.values(), _HELP), words, lists)
 
 
 _HELP = CompletedOption(("-h", "--help"), "Show this message and exit.", takes_value=False)
@@ -82,15 +88,15 @@ def _values(parameter: click.Parameter) -> tuple[str, ...]:
     kind = parameter.type
     if isinstance(kind, click.Choice):
         return tuple(map(str, kind.choices))
-    return AGENTS if "--agent" in parameter.opts else ()
+    return AGENTS if "--agent" in parameter.opts else MODELS if "--model" in parameter.opts else ()
 
 
 def bash_script(commands: Sequence[CompletedCommand]) -> str:
     """Return the completion of bash."""
     lines = [
-        "# Completion of commands and options for bash.",
-        "_bridle() {",
-        '  local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}" options= words=',
+        "# Completion of commands, options, runs and tasks for bash.",
+        f"{shell_lists.POSIX}{shell_lists.BASH}_bridle() {{",
+        '  local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}" options= words= lists=',
         "  COMPREPLY=()",
         '  if [ "$COMP_CWORD" -eq 1 ]; then',
         f'    COMPREPLY=($(compgen -W {_list(command.name for command in commands)} -- "$word"))',
@@ -103,6 +109,8 @@ def bash_script(commands: Sequence[CompletedCommand]) -> str:
         lines.append(f"      options={_list(_names(command))}")
         if command.words:
             lines.append(f"      words={_list(command.words)}")
+        if any(command.lists):
+            lines.append(f"      lists=({' '.join(kind or '-' for kind in command.lists)})")
         lines += [f"      {line}" for line in _bash_values(command)]
         lines.append("      ;;")
     lines += [
@@ -111,6 +119,8 @@ def bash_script(commands: Sequence[CompletedCommand]) -> str:
         '    COMPREPLY=($(compgen -W "$options" -- "$word"))',
         '  elif [ -n "$words" ] && [ "$COMP_CWORD" -eq 2 ]; then',
         '    COMPREPLY=($(compgen -W "$words" -- "$word"))',
+        '  elif [ "${lists[COMP_CWORD-2]:--}" != - ]; then',
+        '    _bridle_offer "${lists[COMP_CWORD-2]}" "$word"',
         "  fi",
         "}",
         f"complete -o default -F _bridle {' '.join(PROGRAMS)}",
@@ -135,6 +145,8 @@ def zsh_script(commands: Sequence[CompletedCommand]) -> str:
     described = " ".join(shell_word(f"{command.name}:{command.summary}") for command in commands)
     lines = [
         f"#compdef {' '.join(PROGRAMS)}",
+        shell_lists.POSIX.rstrip(),
+        '_bridle_list() { local -a found; found=("${(@f)$(_bridle_$1)}"); compadd -a found; _files }',
         "_bridle() {",
         "  local -a commands",
         f"  commands=({described})",
@@ -170,12 +182,18 @@ def _zsh_arguments(command: CompletedCommand) -> Iterator[str]:
         )
         for name in option.names:
             yield f"*{name}[{text}]{value}"
-    yield f"1:word:({' '.join(command.words)})" if command.words else "*:file:_files"
+    if command.words:
+        yield f"1:word:({' '.join(command.words)})"
+        return
+    for number, kind in enumerate(command.lists, 1):
+        if kind:
+            yield f"{number}:{kind}: _bridle_list {kind}"  # the space: without more arguments
+    yield "*:file:_files"
 
 
 def fish_script(commands: Sequence[CompletedCommand]) -> str:
     """Return the completion of fish."""
-    lines = ["# Completion of commands and options for fish."]
+    lines = ["# Completion of commands, options, runs and tasks for fish.", shell_lists.FISH.rstrip()]
     for program in PROGRAMS:
         for command in commands:
             start = f"complete -c {program} -n __fish_use_subcommand"
@@ -184,6 +202,7 @@ def fish_script(commands: Sequence[CompletedCommand]) -> str:
             start = f"complete -c {program} -n {_fish(f'__fish_seen_subcommand_from {command.name}')}"
             if command.words:
                 lines.append(f"{start} -f -a {_fish(' '.join(command.words))}")
+            lines += [f"{start} -a '(__bridle_{kind})'" for kind in dict.fromkeys(filter(None, command.lists))]
             lines += [f"{start} {_fish_option(option)}" for option in command.options]
     return "\n".join(lines) + "\n"
 

@@ -1,0 +1,1 @@
+"""Shell completion of commands, options, runs and tasks. Imported by `bridle completion` only."""
