@@ -141,6 +141,8 @@ def test_p_pauses_after_the_iteration_and_q_stops_at_once(tmp_path: Path) -> Non
         assert shown.modes() == before
     assert code == 130
     assert "paused after the iteration" in plain(shown.seen)
+    assert [call["task"] for call in here.calls()] == ["One"]  # no agent was started and interrupted
+    assert json.loads(here.bridle("status", "--json").stdout)["iterations"] == 1
     assert [task["verdict"] for task in json.loads(here.bridle("status", "--json").stdout)["tasks"]] == [
         "done",
         "pending",

@@ -221,6 +221,7 @@ async def drive_to_receipt(
                     sandbox=chosen,
                     record=commands.pop() if commands else None,
                     new_plan=new_plan,
+                    may_iterate=display.may_iterate,
                 )
                 if end.status is not RunStatus.NEEDS_YOU or not await display.wait_for_answer():
                     return end

@@ -56,6 +56,10 @@ class RunDisplay(Protocol):
         """Show the present state of the run."""
         ...
 
+    def may_iterate(self) -> bool:
+        """Return whether another iteration may start."""
+        ...
+
     async def wait_for_answer(self) -> bool:
         """Wait until an open question is answered; False where the user cannot be asked here, or does not answer."""
         ...
@@ -104,6 +108,10 @@ class LineDisplay:
 
     def show_receipt(self, _receipt: Receipt) -> None:
         """Print nothing: each event has its line already."""
+
+    def may_iterate(self) -> bool:
+        """Return True: there is no keyboard."""
+        return True
 
     async def wait_for_answer(self) -> bool:
         """Return False: there is no keyboard."""
@@ -166,8 +174,10 @@ class LiveDisplay:
         """Show a progress event."""
         self._screen.add_progress(progress, now=self._clock.now().timestamp())
         self._printer.print(progress)
-        if self._has_keys:
-            self._keys.watch(progress)
+
+    def may_iterate(self) -> bool:
+        """Return False while the user wants a pause."""
+        return not self._keys.pauses
 
     def show_receipt(self, receipt: Receipt) -> None:
         """Show the present state of the run."""

@@ -17,8 +17,6 @@ from bridle.errors import Error
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop import user_messages
 from bridle.loop.control import pending_waits
-from bridle.loop.effects import WorkArgs
-from bridle.loop.progress_events import EffectStarted, Progress
 from bridle.loop.settings.bridle_toml import read_flags
 
 PROMPTS = "prompts"
@@ -39,7 +37,8 @@ class RunKeys:
         """What the user types now."""
         self._asked: set[str] = set()
         """The questions that were shown here."""
-        self._pauses = False
+        self.pauses = False
+        """Whether the run pauses after the running iterations."""
         self._is_declined = False
         """Whether the user has left a question unanswered."""
         self._has_log = False
@@ -69,15 +68,6 @@ class RunKeys:
             act()
         except Error as error:
             self._say(_one_line(error))
-
-    def watch(self, progress: Progress) -> None:
-        """Pause before the next iteration if the user wants it."""
-        match progress:
-            case EffectStarted(WorkArgs()) if self._pauses:
-                self._say("paused after the iteration; continue with: bridle resume")
-                self._stop()
-            case _:
-                return
 
     def ask_open_questions(self) -> None:
         """Ask a question that has not been asked here yet; other tasks continue while the user types."""
@@ -145,8 +135,8 @@ class RunKeys:
             self._say("no question is open")
 
     def _pause(self) -> None:
-        self._pauses = not self._pauses
-        self._say("pausing after this iteration; press p again to continue" if self._pauses else "not pausing")
+        self.pauses = not self.pauses
+        self._say("pausing after this iteration; press p again to continue" if self.pauses else "not pausing")
 
     def _stop(self) -> None:
         os.kill(os.getpid(), signal.SIGINT)

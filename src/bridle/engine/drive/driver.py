@@ -60,6 +60,7 @@ REJECT = "reject"
 WAITING = "waiting"
 LIMIT = performer.LIMIT
 UNUSABLE = performer.UNUSABLE
+PAUSED = "paused"
 _ENDED = frozenset({COMPLETED, FAILED, HALTED, NONE})
 
 
@@ -75,6 +76,8 @@ class DriveOptions(Struct, frozen=True):
     agents: AgentDefaults = field(default_factory=AgentDefaults)
     quiet: frozenset[str] = frozenset()
     """Kinds whose performers print their own progress; the driver prints only their errors."""
+    holds: Callable[[str], bool] = lambda _kind: False
+    """Whether no effect of a kind may start now; once the others have ended, the driver ends with `paused`."""
 
     def __post_init__(self) -> None:
         if self.breakpoints not in (ASK, APPROVE, REJECT):
@@ -87,7 +90,7 @@ class DriveResult(Struct, frozen=True):
     """The state of the run when the driver ends."""
 
     status: str
-    """`completed`, `failed`, `halted`, `none`, `waiting`, `limit` or `unusable`."""
+    """`completed`, `failed`, `halted`, `none`, `waiting`, `paused`, `limit` or `unusable`."""
     iteration: Iteration
     performed: int
     """How many effects this driver resolved."""
@@ -204,6 +207,8 @@ class Driver:
             questions = await self._start_effects(report)
             if questions is None:
                 continue
+            if self._effects.is_idle and any(map(self._is_held, report.actions)):
+                return self._waiting(PAUSED, report, questions)
             if self._effects.is_idle and report.until_ms is None and not self._options.waits:
                 return self._waiting(WAITING, report, questions)
             if not await self._wait_for_change(version, report.until_ms, deadline):
@@ -254,10 +259,17 @@ class Driver:
             or effect.effect_id in self._recorded_starts
             or self._effects.is_started(effect.effect_id)
             or self._effects.free_slots <= len(self._recorded_starts)
+            or self._is_held(action)
         ):
             return None
         self._recorded_starts.add(effect.effect_id)
         return known.attempts + 1
+
+    def _is_held(self, action: Action) -> bool:
+        """Whether an effect waits for the next driver; one whose start is recorded does not."""
+        effect = action.effect
+        has_begun = effect.effect_id in self._recorded_starts or self._effects.is_started(effect.effect_id)
+        return not has_begun and self._options.holds(effect.kind)
 
     def _may_repeat(self, action: Action) -> bool:
         return self._performers[action.effect.kind].may_repeat or action.task.is_idempotent
@@ -273,7 +285,7 @@ class Driver:
             if effect.kind == BREAKPOINT:
                 has_answered |= await self._answer(action)
                 questions.append(inbox.breakpoint_question(effect, action.task))
-            elif effect.kind in self._performers:
+            elif effect.kind in self._performers and not self._is_held(action):
                 question = await self._start_effect(report, action)
                 questions += [] if question is None else [question]
         return None if has_answered else questions

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from bridle.engine.entries import effect_attempts
 from bridle.ground import clock, ids
 from bridle.ground.home import bridle_home
 from bridle.journal.format.entries import Effect
@@ -23,6 +24,7 @@ from bridle.journal.stores.chain_file import newest_head
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.control import pauses, pending_waits, receipt_cache, time_used
 from bridle.loop.control.driver_time_file import read_driver_times
+from bridle.loop.effects import WORK, WorkArgs
 from bridle.loop.performers.earlier_attempts import InterruptedWork, interrupted_work
 from bridle.loop.process.receipt import JournalHead, Receipt, TaskReceipt
 from bridle.loop.process.task_state import Usage
@@ -82,6 +84,8 @@ def complete_receipt(
     driver_times = read_driver_times(store.run)
     interrupted = interrupted or interrupted_work(store, place.workspaces, driver_times)
     seconds = time_used.seconds_used(receipt, time_used.earlier_drivers(state, interrupted, driver_times))
+    if not has_driver:
+        receipt = _without_unstarted(receipt, store, state)
     receipt = msgspec.structs.replace(
         with_effect_ids(with_interrupted(receipt, interrupted, has_driver=has_driver), state.pending),
         seconds=round(seconds, 3),
@@ -94,6 +98,17 @@ def complete_receipt(
         receipt = _moved(receipt, place)
     stopped = time_used.limit_reached(receipt, interrupted, store) if paused is None else paused.reason
     return msgspec.structs.replace(receipt, stopped=stopped)
+
+
+def _without_unstarted(receipt: Receipt, store: FileStore, state: State) -> Receipt:
+    """Return a receipt that does not count iterations that no driver has started: the user paused the run before."""
+    attempts = effect_attempts.read(state)
+    effects = [one for one in state.pending if one.kind == WORK and one.effect_id not in attempts]
+    titles = [WorkArgs.from_json(store.task(effect).inputs).task for effect in effects]
+    tasks = tuple(
+        msgspec.structs.replace(task, iterations=task.iterations - titles.count(task.title)) for task in receipt.tasks
+    )
+    return msgspec.structs.replace(receipt, tasks=tasks, iterations=receipt.iterations - len(titles))
 
 
 def _journal_head(run: Path) -> JournalHead | None:

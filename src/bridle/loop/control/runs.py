@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.engine.drive.driver import LIMIT, UNUSABLE, DriveOptions, Driver, DriveResult
+from bridle.engine.drive.driver import LIMIT, PAUSED, UNUSABLE, DriveOptions, Driver, DriveResult
 from bridle.engine.drive.driver_lock import find_driver
 from bridle.engine.drive.effects_in_progress import EffectsInProgress
 from bridle.engine.drive.wait_for_driver import driver_ended_at
@@ -104,11 +104,12 @@ async def drive_loop_run(
     sandbox: ChosenSandbox | None = None,
     record: Callable[[], None] | None = None,
     new_plan: Plan | None = None,
+    may_iterate: Callable[[], bool] = lambda: True,
 ) -> RunEnd:
     """Drive a run until it ends, pauses or waits for the user; return its receipt.
 
     `record` writes the user's command to the journal, once nothing refuses this driver. `new_plan` is one that it
-    records.
+    records. `may_iterate` is asked before each iteration: without it, the run pauses once the running ones have ended.
     """
     store = FileStore(run)
     inputs = read_inputs(store)
@@ -144,7 +145,7 @@ async def drive_loop_run(
             await wait_uncancelled(in_thread(record, name="recording the command"))
         context = replace(context, settings=agent_in_force(store, context.settings))
         while True:
-            driven = await _drive_once(store, context, inputs, hooks, on_receipt, delivery)
+            driven = await _drive_once(store, context, inputs, hooks, on_receipt, delivery, may_iterate)
             if isinstance(driven, RunEnd):
                 return driven
             if not deliver_user_messages(store):
@@ -260,6 +261,7 @@ async def _drive_once(
     hooks: Hooks,
     on_receipt: OnReceipt,
     delivery: Delivery,
+    may_iterate: Callable[[], bool],
 ) -> DriveResult | RunEnd:
     """Drive until the run ends, pauses or waits; or end at once where a limit is already reached."""
     run, settings = store.run, context.settings
@@ -278,6 +280,7 @@ async def _drive_once(
         concurrency=settings.parallel,
         limit_seconds=max(0.0, left_seconds),
         quiet=frozenset(effects.PERFORMED),
+        holds=lambda kind: kind == effects.WORK and not may_iterate(),
     )
     copies = Worktrees(context, has_worktree=settings.uses_worktrees)
     earlier = time_used.earlier_drivers(store.state(), interrupted, read_driver_times(run))
@@ -317,6 +320,8 @@ async def _end(store: FileStore, driven: DriveResult) -> RunEnd:
         is_unbegun = paused.why == effects.WHY_SETUP and not receipt.iterations
         status = RunStatus.BAD_PLAN if is_unbegun else _PAUSED.get(paused.why, RunStatus.FAILED)
         return RunEnd(receipt, status, paused.reason)
+    if driven.status == PAUSED:
+        return RunEnd(receipt, RunStatus.INTERRUPTED, "paused after the iteration; nothing is lost")
     if driven.status == LIMIT:
         return RunEnd(receipt, RunStatus.LIMIT_REACHED, time_used.TIME_IS_OVER)
     if driven.status == UNUSABLE:
