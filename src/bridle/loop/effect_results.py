@@ -173,7 +173,7 @@ class UserMessages(JsonRecord, frozen=True, kw_only=True):
 class PrepareResult(Result, frozen=True, kw_only=True):
     """The branch of the run, and the files that are protected from now on."""
 
-    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"clock", "setup"})
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"clock", "setup", "found"})
 
     branch: str = ""
     base: str = ""
@@ -182,6 +182,8 @@ class PrepareResult(Result, frozen=True, kw_only=True):
     """The digest of the recorded baseline."""
     setup: CheckResult | None = None
     """The setup command that failed."""
+    found: tuple[str, ...] = ()
+    """What the user should know of the files as they are now."""
 
 
 class ChecksResult(CopyResult, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,13 @@ def test_hooks_elsewhere_are_not_those_of_the_repository(tmp_path: Path) -> None
     add_hook(tmp_path / "everywhere", "pre-commit", "#!/bin/sh\nexit 1\n")
     here.git("config", "core.hooksPath", str(tmp_path / "everywhere"))
     assert verdicts(run_plan(here, 0)) == {"One": "done"}
+
+
+def test_a_hook_that_fails_before_any_work_is_named_at_the_start(tmp_path: Path) -> None:
+    here = replace(project(tmp_path, MAKES_FILE), has_baseline=True)
+    add_hook(here.folder / ".git/hooks", "pre-commit", "#!/bin/sh\necho no linter here\nexit 3\n")
+    done = here.bridle("run", "--tries", "1")
+    start, _, _ = done.stderr.partition("iteration 1 (")
+    assert "the git hook pre-commit failed, exit code 3" in start
+    assert "no linter here" in start
+    assert 'git_hooks = "skip"' in start

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 from collections.abc import Callable, Sequence
@@ -13,6 +14,8 @@ import pytest
 
 from bridle.loop.protection import untracked_files
 from bridle.workspace import files_index, snapshot
+from tests.loop.fixtures.fake_agent import make_project
+from tests.loop.fixtures.loop_commands import MAKES_FILE
 from tests.loop.fixtures.repositories import Repository, make_repository
 
 MINE: dict[str, str | bytes] = {"notes.txt": "mine\r\n", "drafts/one.md": b"\xff\x00", "drafts/two words.md": "two"}
@@ -122,3 +125,16 @@ def test_a_nested_repository_is_only_reported(tmp_path: Path, *, is_deleted: boo
     [report] = result["reported"]
     assert ("deleted" if is_deleted else "changed") in report["what"]
     assert (here.folder / "mine").exists() is not is_deleted
+
+
+def test_an_untracked_file_that_defines_a_check_is_named_at_the_start_and_in_the_receipt(tmp_path: Path) -> None:
+    here = make_project(tmp_path, "# T\n\n## One\nCheck: `sh tests/one.sh`\n", MAKES_FILE)
+    (here.folder / "tests").mkdir()
+    (here.folder / "tests/one.sh").write_text("test -f one\n")
+    (here.folder / "notes.txt").write_text("mine")
+    done = here.bridle("run", "--json")
+    found = json.loads(done.stdout)["found"]
+    line = "tests/one.sh is untracked: the checks use it, and no commit of this run contains it; commit it too:"
+    assert found == [f"{line} git add tests/one.sh"]
+    assert found[0] in done.stderr.partition("iteration 1 (")[0]
+    assert found[0] in here.bridle("status").stdout.replace("\n", " ")

@@ -58,8 +58,16 @@ async def prepare(_args: PrepareArgs, context: RunContext) -> PrepareResult:
     await recorded_hooks.record(context)
     start = await baseline.record(context)
     await environment.record(context)
+    found = untracked_files.describe_checks(context, start)
+    for line in found:
+        context.say(line)
     return PrepareResult(
-        branch=branch, base=context.base, protected=tuple(start.lines()), origin=start.digest, setup=failed
+        branch=branch,
+        base=context.base,
+        protected=tuple(start.lines()),
+        origin=start.digest,
+        setup=failed,
+        found=tuple(found),
     )
 
 

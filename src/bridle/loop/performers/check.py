@@ -16,6 +16,7 @@ from bridle.loop.checks.without_files import without_files
 from bridle.loop.effect_results import CheckResult, ChecksResult, FileReport
 from bridle.loop.effects import AFTER_WORK, BASELINE, BEFORE_WORK, Check, CheckArgs
 from bridle.loop.performers.after_check import unchanged_by_checks, unchanged_repositories
+from bridle.loop.performers.make_commit import say_failing_hook
 from bridle.loop.protection import baseline
 from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.run_context import RunContext
@@ -46,6 +47,7 @@ async def check(args: CheckArgs, context: RunContext) -> ChecksResult:
         else:
             results, changed = await run_checks(context, checks, task=name), []
         if is_baseline:
+            await say_failing_hook(context)
             results = _with_known(args.checks, results)
             baseline_cache.write(context, fixed.work, [result.command for result in results if result.passed])
     passed = bool(results) and all(result.passed for result in results)

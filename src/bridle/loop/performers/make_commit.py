@@ -18,7 +18,7 @@ from bridle.ground import disk
 from bridle.loop.checks.fixed_tree import stage_work
 from bridle.loop.checks.run_check import run_check
 from bridle.loop.effect_results import CheckResult, CommitResult, FileReport
-from bridle.loop.effects import OF_GUARD, Check, CommitArgs
+from bridle.loop.effects import BASELINE, OF_GUARD, Check, CommitArgs
 from bridle.loop.performers import pre_hooks
 from bridle.loop.performers.after_check import unchanged_by_checks
 from bridle.loop.performers.branch import (
@@ -131,6 +131,19 @@ async def _fold_agent_commits(git: Git, context: RunContext, tip: str | None) ->
     return folded
 
 
+async def say_failing_hook(context: RunContext) -> None:
+    """Tell the user if the hook `pre-commit` fails before any work: then it may refuse each commit of the run."""
+    hooks = await recorded_hooks.find_unchanged(context) if context.settings.git_hooks == recorded_hooks.RUN else {}
+    if PRE_COMMIT not in hooks:
+        return
+    result = await _run(BASELINE, context, PRE_COMMIT, [str(hooks[PRE_COMMIT])])
+    if not result.passed:
+        context.say(
+            f"{_refusal(PRE_COMMIT, result)}\nIt fails before any work, and a commit that it refuses costs a try. If no"
+            ' task is to fix that, press Ctrl-C and fix it, or set git_hooks = "skip" in bridle.toml'
+        )
+
+
 async def _run_hooks(args: CommitArgs, context: RunContext, message: str) -> HookedMessage:
     """Run the hooks on the staged work; the message keeps Bridle's trailers, whatever a hook makes of it."""
     hooks = await recorded_hooks.find_unchanged(context) if context.settings.git_hooks == recorded_hooks.RUN else {}
@@ -148,7 +161,7 @@ async def _run_hooks(args: CommitArgs, context: RunContext, message: str) -> Hoo
 
 async def _run_all(args: CommitArgs, context: RunContext, message: str, hooks: dict[str, Path]) -> HookedMessage:
     if PRE_COMMIT in hooks:
-        result = await _run(args, context, PRE_COMMIT, [str(hooks[PRE_COMMIT])])
+        result = await _run(args.task, context, PRE_COMMIT, [str(hooks[PRE_COMMIT])])
         if not result.passed:
             return _refused(message, PRE_COMMIT, result)
     if COMMIT_MSG not in hooks:
@@ -158,7 +171,7 @@ async def _run_all(args: CommitArgs, context: RunContext, message: str, hooks: d
     disk.write_atomic(path, message.encode("utf-8", "surrogateescape"))
     try:
         words = [str(hooks[COMMIT_MSG]), MESSAGE_FILE]
-        result = await _run(args, _with_writable(context, path.parent), COMMIT_MSG, words)
+        result = await _run(args.task, _with_writable(context, path.parent), COMMIT_MSG, words)
         if not result.passed:
             return _refused(message, COMMIT_MSG, result)
         return HookedMessage(_with_trailers(_read(path) or message, message))
@@ -172,10 +185,10 @@ def _with_writable(context: RunContext, folder: Path) -> RunContext:
     return replace(context, sandbox=replace(context.sandbox, rules=rules))
 
 
-async def _run(args: CommitArgs, context: RunContext, name: str, words: list[str]) -> CheckResult:
+async def _run(task: str, context: RunContext, name: str, words: list[str]) -> CheckResult:
     check = Check(command=shlex.join(words), owner=OF_GUARD)
     number = _NUMBER + (name == COMMIT_MSG)
-    return await run_check(context, check, task=args.task, number=number, limit_seconds=context.settings.check_seconds)
+    return await run_check(context, check, task=task, number=number, limit_seconds=context.settings.check_seconds)
 
 
 def _refused(message: str, name: str, result: CheckResult) -> HookedMessage:

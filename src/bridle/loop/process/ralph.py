@@ -115,10 +115,11 @@ class Loop:
                 await self._pause(effects.WHY_ENDED, decisions.describe_failures(self.state))
 
     async def _prepare(self) -> None:
-        while (failed := (await self._requests.prepare()).setup) is not None:
+        while (failed := (prepared := await self._requests.prepare()).setup) is not None:
             self.state.setup = failed
             await self._pause(effects.WHY_SETUP, setup_failure(failed))
         self.state.setup = None
+        self.state.found += prepared.found
         if self._inputs.has_baseline:
             await self._baseline.run(self._pause)
 

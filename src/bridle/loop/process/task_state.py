@@ -195,7 +195,7 @@ class RunState(Struct):
     overhead: Usage = field(default_factory=Usage)
     """What was used for no single task: summaries."""
     found: list[str] = field(default_factory=list)
-    """What the user changed while no driver ran."""
+    """What the user changed while no driver ran, and what of theirs the commits lack."""
     changes_known: int = 0
     """The number of the last of these changes."""
     dropped: list[str] = field(default_factory=list)

@@ -46,6 +46,7 @@ OUR_FOLDER = ".ralph"
 OWN_CHECK = ".ralph/check"
 # Recorded in baselines, and compared with them.
 THE_PLAN = "it is the plan"
+PROTECT_SETTING = "the setting `protect` names it"
 
 # Files that Bridle itself writes during a run.
 _OURS = (".ralph/logs/", ".ralph/state/", ".ralph/worktrees/", ".ralph/progress.md")
@@ -247,7 +248,7 @@ def find_protected(context: RunContext, names: list[str]) -> Protected:
     definitions = find_definitions(commands, repository)
     files = dict(definitions.files)
     for pattern in settings.protect:
-        files |= {name: "the setting `protect` names it" for name in names if matches(pattern, name)}
+        files |= {name: PROTECT_SETTING for name in names if matches(pattern, name)}
     # Each worktree has its own of these: see `check_programs`.
     known = frozenset(names)
     files = {name: why for name, why in files.items() if name in known or not INSTALLED.intersection(name.split("/"))}

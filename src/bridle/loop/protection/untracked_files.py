@@ -7,6 +7,7 @@ copy of their files.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,12 +21,16 @@ from bridle.loop.protection import baseline, file_states
 from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.grown_files import find_grown
 from bridle.loop.protection.tree_changes import Change, changes_since
+from bridle.loop.settings.bridle_toml import FILE_NAME
 from bridle.loop.text.path_patterns import matches
+from bridle.loop.working_copy import recorded_hooks
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import exact_bytes, snapshot
 from bridle.workspace.add_files import NO_SHORTCUTS
 from bridle.workspace.snapshot import Snapshot
 
+# Files in a message: enough to see which they are.
+SHOWN_NAMES = 5
 DELETED = "your untracked file was deleted"
 _UNTRACKED, _LOCAL = "your untracked file", "your local version, which is in no commit,"
 # The names of untracked files that snapshots add, whatever ignore rules say.
@@ -170,3 +175,22 @@ async def _index_of(context: RunContext, tree: str) -> AsyncIterator[dict[str, s
 
 def _listed(names: Iterable[str]) -> bytes:
     return b"".join(os.fsencode(name) + b"\0" for name in names)
+
+
+def describe_checks(context: RunContext, start: Baseline) -> list[str]:
+    """Name the untracked files that define checks: the commits of the run lack them, so a clone fails the checks."""
+    own = {str(baseline.plan_path(context)), *recorded_hooks.in_working_copy(context)}
+    files = [
+        name
+        for name in start.untracked
+        if start.protected.files.get(name, baseline.PROTECT_SETTING) != baseline.PROTECT_SETTING
+        and name not in own
+        and Path(name).name != FILE_NAME
+        and not name.startswith(f"{baseline.OUR_FOLDER}/")
+    ]
+    if not files:
+        return []
+    shown = ", ".join(files[:SHOWN_NAMES]) + (f" and {len(files) - SHOWN_NAMES} more" if files[SHOWN_NAMES:] else "")
+    verb, them = ("is", "it") if len(files) == 1 else ("are", "them")
+    line = f"{shown} {verb} untracked: the checks use {them}, and no commit of this run contains {them}"
+    return [f"{line}; commit {them} too: git add {shlex.join(files[:SHOWN_NAMES])}"]
