@@ -33,6 +33,8 @@ def test_a_request_names_tool_input_subject_reason_and_suggestions(tmp_path: Pat
             "description": "a.txt",
             "permission_suggestions": [{"type": "setMode", "mode": "acceptEdits", "destination": "session"}],
         }
+        assert asked["input"] == {"file_path": str(host.workspace / "a.txt"), "content": "x"}
+        assert "at: a.txt" in host.last_results()[0]  # the model reads the path that it sent
         assert asked["tool_use_id"] == host.bodies()[-1]["messages"][-1]["content"][0]["tool_use_id"]
         assert (host.workspace / "a.txt").read_text() == "x"
 
@@ -89,7 +91,7 @@ def test_an_error_of_the_host_denies_the_call_and_the_turn_goes_on(tmp_path: Pat
         host.prompt("write")
         host.fail(host.asked("can_use_tool")["request_id"], "the callback raised")
         assert host.result()["result"] == "so not"
-        assert "the callback raised" in host.last_results()[0]
+        assert host.last_results()[0] == "Tool permission request failed: Error: the callback raised"
 
 
 def test_a_host_that_closes_its_input_denies_every_call_once(tmp_path: Path) -> None:
@@ -102,6 +104,18 @@ def test_a_host_that_closes_its_input_denies_every_call_once(tmp_path: Path) -> 
         assert "stream closed before response received" in host.last_results()[0]
         assert sum(line["type"] == "control_request" for line in host.lines) == 1
         assert host.end() == 0
+
+
+def test_a_host_learns_of_the_mode_that_it_approved(tmp_path: Path) -> None:
+    update = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+    with raw_host(tmp_path, calls(WRITE), calls(WRITE), says("ok"), flags=ASKS) as host:
+        host.prompt("write")
+        host.respond(
+            host.asked("can_use_tool")["request_id"], {"behavior": "allow", "updatedPermissions": [update, update]}
+        )
+        assert host.result()["permission_denials"] == []
+        modes = [line.get("permissionMode") for line in host.lines if line.get("subtype") == "status"]
+        assert modes == ["acceptEdits"]
 
 
 def test_an_interrupt_cancels_the_question_at_the_host(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ def test_a_client_allows_a_call_with_another_input(acts: Acts) -> None:
         messages = drive.client("write", permissions=[{"behavior": "allow", "input": other}])
         (request,) = requested(messages)
         assert (request["name"], request["input"]["content"]) == ("Write", "as asked")
+        assert request["input"]["file_path"] == str(drive.workspace / "made.txt")
         assert [each["type"] for each in request["suggestions"]] == ["setMode"]
         assert (drive.workspace / "made.txt").read_text() == "as allowed"
         assert results(messages)[0]["permission_denials"] in ([], None)
@@ -58,6 +59,7 @@ def test_an_approved_mode_holds_for_the_rest_of_the_session(acts: Acts) -> None:
         update = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
         messages = drive.client("write", permissions=[{"behavior": "allow", "updates": [update]}])
         assert len(requested(messages)) == 1
+        assert '"permissionMode": "acceptEdits"' in json.dumps([m for m in messages if "status" in json.dumps(m)])
         assert (drive.workspace / "b").read_text() == "2"
 
 
@@ -78,6 +80,7 @@ def test_a_callback_that_fails_denies_the_call_and_the_turn_continues(acts: Acts
     with acts(calls("Bash", command="touch x"), says("then not")) as drive:
         messages = drive.client("touch", permissions=[{"behavior": "raise", "message": "the callback broke"}])
         assert tool_results(messages)[0]["is_error"] is True
+        assert "failed: Error: the callback broke" in drive.last_message()
         assert "the callback broke" in drive.last_message()
         assert texts(messages) == ["then not"]
         assert not (drive.workspace / "x").exists()

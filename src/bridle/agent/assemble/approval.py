@@ -18,17 +18,24 @@ def make_approver(
     setup: ModelSetup,
     host: HostRequests | None,
     tools: Callable[[], Mapping[str, Tool]],
+    on_mode: Callable[[str], None],
     *,
     may_bypass: bool,
 ) -> Approver | None:
-    """Return what `--permission-prompt-tool` names; None without the flag. `tools` are those of MCP servers."""
+    """Return what `--permission-prompt-tool` names; None without the flag. `tools` are those of MCP servers.
+
+    `on_mode` learns of a mode that an approval has changed.
+    """
     name = inputs.options.prompt_tool
     if not name:
         return None
     from bridle.agent.permissions.updates import apply_updates  # late: most runs ask about nothing
 
     def update(updates: object) -> None:
+        before = setup.policy.mode
         setup.policy = apply_updates(setup.policy, updates, may_bypass=may_bypass)
+        if setup.policy.mode != before:
+            on_mode(setup.policy.mode)
 
     if name != STDIO:
         from bridle.agent.control.prompt_tool import PromptTool

@@ -113,9 +113,13 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
     host = _host(inputs, inbox, writer)
     hooks, hook_warnings = session_hooks(inputs, setup, log, host, debug_log.note)
     servers = RunServers(inputs, session.id, host, debug_log.note)
-    approver = make_approver(inputs, setup, host, servers.tools, may_bypass=may_bypass)
+
+    def report_mode(mode: str) -> None:
+        log.emit(Status(permission_mode=mode))
+
+    approver = make_approver(inputs, setup, host, servers.tools, report_mode, may_bypass=may_bypass)
     if approver is not None:
-        tools += run_tools.host_tools(setup, lambda mode: log.emit(Status(permission_mode=mode)))
+        tools += run_tools.host_tools(setup, report_mode)
     factory = AgentFactory(
         inputs,
         setup,

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from bridle.agent.control.host_requests import ALREADY_CLOSED, HostRequests
+from bridle.agent.control.host_requests import CLOSED, HostRequests
 from bridle.agent.permissions.approval import Approved, CallToApprove, Rejected
 from bridle.agent.permissions.rules.file_access import READERS, WRITERS
 from bridle.errors import HostFailure
@@ -30,7 +30,7 @@ class PermissionPrompts:
         try:
             answer = await self._host.send(_request(call))
         except HostFailure as failure:
-            subject = "" if failure.message == ALREADY_CLOSED else "Tool permission "
+            subject = "Tool permission " if failure.message == CLOSED else ""
             return Rejected(f"Tool permission request failed: Error: {subject}{failure.message}")
         match answer:
             case {"behavior": "allow"}:

@@ -20,6 +20,7 @@ from bridle.agent.tools.call_hooks import BeforeCall, CallHooks
 from bridle.agent.tools.contract.tool import ContentBlock, Tool, ToolResult, failed_result, run_tool
 from bridle.agent.tools.hook_decisions import ask_host_and_hooks, with_output
 from bridle.agent.tools.shell_tools import normalize_arguments
+from bridle.agent.tools.shown_arguments import as_sent, show_arguments
 from bridle.agent.tools.structured_output import StructuredOutput
 
 # Calls that change nothing another call could see, and sub-agents: any number of them may run concurrently.
@@ -141,10 +142,13 @@ class Toolbox:
         """Run a call if it is permitted; every call gets a result."""
         if call.refusal is not None:
             return FinishedCall(call, call.refusal)
-        before = BeforeCall()
+        before, shown = BeforeCall(), show_arguments(call.name, call.arguments, policy())
         if self._hooks is not None:
-            before = await self._hooks.before(call.call_id, call.name, call.arguments)
+            before = await self._hooks.before(call.call_id, call.name, shown)
+            before = replace(before, arguments=as_sent(call.arguments, shown, before.arguments))
         done = await self._run_permitted(call, before, policy)
+        if done.is_denied:
+            done = replace(done, call=replace(call, arguments=shown))
         if before.texts:
             done = _with_texts(done, before.texts)
         return replace(done, stops=before.stops) if before.stops is not None else done
@@ -158,13 +162,14 @@ class Toolbox:
         verdict = _after_hooks(decide(runs.name, runs.arguments, policy()), before)
         self._note(f"{call.name} {call.call_id}: {verdict}")
         if isinstance(verdict, NeedsApproval) and verdict.kind != "mode" and self._approver is not None:
-            wanted = CallToApprove(call.call_id, call.name, runs.arguments, verdict)
+            shown = show_arguments(runs.name, runs.arguments, policy())
+            wanted = CallToApprove(call.call_id, call.name, shown, verdict)
             decision = await ask_host_and_hooks(wanted, self._approver, self._hooks)
             self._note(f"{call.name} {call.call_id}: {decision}")
             if isinstance(decision, Rejected):
                 rejected = failed_result(decision.text)
                 return FinishedCall(call, rejected, is_denied=True, interrupts=decision.ends_turn)
-            runs = self._with_arguments(runs, decision.arguments)
+            runs = self._with_arguments(runs, as_sent(runs.arguments, shown, decision.arguments))
             if runs.refusal is not None:
                 return FinishedCall(call, runs.refusal)
             verdict = _approved(decide(runs.name, runs.arguments, policy()), "the host approved")
@@ -172,7 +177,8 @@ class Toolbox:
             return FinishedCall(call, _denied(verdict.text), is_denied=verdict.is_listed)
         if isinstance(verdict, NeedsApproval):  # no user is there to decide
             return FinishedCall(call, failed_result(verdict.text), is_denied=True)
-        return await self._execute(call, runs, verdict)
+        shown = show_arguments(runs.name, runs.arguments, policy())
+        return await self._execute(call, runs, verdict, shown)
 
     def _with_arguments(self, call: ToolCall, arguments: dict[str, Any] | None) -> ToolCall:
         """Return a call with the arguments of a hook or the host; those that are invalid become its refusal."""
@@ -186,7 +192,7 @@ class Toolbox:
             return replace(call, refusal=checked)
         return replace(call, arguments=checked)
 
-    async def _execute(self, call: ToolCall, runs: ToolCall, verdict: Allowed) -> FinishedCall:
+    async def _execute(self, call: ToolCall, runs: ToolCall, verdict: Allowed, shown: dict[str, Any]) -> FinishedCall:
         tool, started = self._offered.get(canonical(call.name)), time.monotonic()
         if tool is None:  # its MCP server is gone
             return FinishedCall(call, self._no_such_tool(call.name))
@@ -198,7 +204,7 @@ class Toolbox:
         if self._hooks is None:
             return done
         milliseconds = round((time.monotonic() - started) * 1000)
-        after = await self._hooks.after(call.call_id, call.name, runs.arguments, answer, milliseconds=milliseconds)
+        after = await self._hooks.after(call.call_id, call.name, shown, answer, milliseconds=milliseconds)
         if after.output is not UNSET:
             done = replace(done, answer=with_output(answer, after.output))
         return replace(_with_texts(done, after.texts), stops=after.stops)
