@@ -104,3 +104,14 @@ def test_a_hook_that_fails_before_any_work_is_named_at_the_start(tmp_path: Path)
     assert "the git hook pre-commit failed, exit code 3" in start
     assert "no linter here" in start
     assert 'git_hooks = "skip"' in start
+
+
+def test_commits_without_the_users_identity_or_signature_are_named_at_the_start(tmp_path: Path) -> None:
+    here = project(tmp_path, MAKES_FILE)
+    here.git("config", "commit.gpgsign", "true")
+    here.git("config", "--unset", "user.email")
+    start, _, _ = here.bridle("run", HOME=str(tmp_path), GIT_CONFIG_GLOBAL="/dev/null").stderr.partition(
+        "iteration 1 ("
+    )
+    assert "<bridle@localhost>; for yours: git config" in start
+    assert "commits of this run are not signed" in start

@@ -23,7 +23,7 @@ from bridle.loop.working_copy.refs import KEPT, run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import snapshot
 from bridle.workspace.commit import CommitInfo, first_parents, format_message, is_ancestor, list_commits
-from bridle.workspace.git import Git
+from bridle.workspace.git import FALLBACK_ADDRESS, FALLBACK_NAME, Git
 from bridle.workspace.restore import restore
 
 RUN = "Bridle-Run"
@@ -59,7 +59,7 @@ async def prepare(_args: PrepareArgs, context: RunContext) -> PrepareResult:
     start = await baseline.record(context)
     await environment.record(context)
     found = untracked_files.describe_checks(context, start)
-    for line in found:
+    for line in (*found, *await _describe_commits(git)):
         context.say(line)
     return PrepareResult(
         branch=branch,
@@ -69,6 +69,19 @@ async def prepare(_args: PrepareArgs, context: RunContext) -> PrepareResult:
         setup=failed,
         found=tuple(found),
     )
+
+
+async def _describe_commits(git: Git) -> list[str]:
+    """Say how the commits of the run differ from the user's own."""
+    lines, settings = [], await git.settings()
+    if await git.identity():
+        lines.append(
+            f"git knows no user.name or user.email: commits of this run are by {FALLBACK_NAME} <{FALLBACK_ADDRESS}>;"
+            " for yours: git config --global user.name NAME, and user.email ADDRESS"
+        )
+    if settings.get("commit.gpgsign", "false").lower() in ("true", "yes", "on", "1", ""):
+        lines.append("commit.gpgsign is set, but commits of this run are not signed: no user unlocks the key")
+    return lines
 
 
 async def return_to_branch(context: RunContext) -> None:
