@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bridle.ground.git_exclude import ignore_contents
 from tests.loop.fixtures.fake_agent import Project, make_project
 from tests.loop.fixtures.loop_commands import TWO_TASKS, assert_replays, run_plan, verdicts
 
@@ -73,3 +74,11 @@ def test_rules_of_the_user_in_the_folder_of_other_tools_stay(tmp_path: Path) -> 
     assert verdicts(run_plan(here, 1, "--tries", "2")) == EXPECTED
     assert (here.folder / ".ralph/.gitignore").read_text() == "logs/\nstate/\n"
     assert here.git("ls-files", ".ralph") == ".ralph/.gitignore\n.ralph/x.md"
+
+
+def test_what_a_killed_writer_of_the_rules_left_is_replaced(tmp_path: Path) -> None:
+    folder = tmp_path / ".ralph"
+    folder.mkdir()
+    (folder / ".gitignore.new").write_bytes(b"")
+    ignore_contents(tmp_path)
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {".gitignore": "*\n"}

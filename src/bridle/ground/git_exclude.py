@@ -17,6 +17,7 @@ _OUR_FOLDER = ".ralph"
 _RUNS_PARENT = ".a5c"
 _RUNS = Path(".a5c/runs")
 _IGNORE_FILE = ".gitignore"
+_NEW_IGNORE_FILE = ".gitignore.new"
 _IGNORE_ALL = b"*\n"
 # Characters that mean something in a pattern.
 _SPECIAL = rb"([][*?\\! #])"
@@ -45,11 +46,18 @@ def ignore_contents(workspace: Path, runs: Path | None = None) -> None:
     ours, place = Path(top, _OUR_FOLDER), Path(os.path.realpath(runs or Path(top, _RUNS)))
     with suppress(OSError, DiskError):
         if ours.is_dir() and not ours.is_symlink() and not os.path.lexists(ours / _IGNORE_FILE):
-            disk.write_atomic(ours / _IGNORE_FILE, _IGNORE_ALL, mode=0o644)
+            _write_rules(ours)
         if place.is_dir() and str(place).startswith(f"{top}/"):
             rules = place / _IGNORE_FILE
             if rules.is_symlink() or disk.read_if_exists(rules, _FILE_LIMIT_BYTES) != _IGNORE_ALL:
-                disk.write_atomic(rules, _IGNORE_ALL, mode=0o644)
+                _write_rules(place)
+
+
+def _write_rules(folder: Path) -> None:
+    """Write the rules through one name: the next writer replaces what a killed one left, and nothing collects here."""
+    written = folder / _NEW_IGNORE_FILE
+    disk.write_private(written, _IGNORE_ALL, mode=0o644)
+    disk.move(written, folder / _IGNORE_FILE)
 
 
 def _add_patterns(path: Path, patterns: Sequence[bytes]) -> None:
