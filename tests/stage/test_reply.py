@@ -49,6 +49,14 @@ def test_a_delay_precedes_the_head_and_a_token_delay_each_delta() -> None:
     assert [step for step in done if isinstance(step, Wait)] == [Wait(3), Wait(0.5), Wait(0.5)]
 
 
+def test_the_searches_of_the_server_are_in_the_usage_at_the_end() -> None:
+    answer = {"blocks": ["a"], "usage": {"web_search_requests": 2}}
+    counted = b'"server_tool_use":{"web_search_requests":2}'
+    streamed = [step.data for step in steps(answer) if isinstance(step, Send) and counted in step.data]
+    assert [data.split(b"\n")[0] for data in streamed] == [b"event: message_delta"]
+    assert any(counted in step.data for step in steps(answer, stream=False) if isinstance(step, Send))
+
+
 @pytest.mark.parametrize(
     "answer",
     [

@@ -56,6 +56,7 @@ class Usage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     output_tokens: Count | None = None
     cache_creation_input_tokens: Count = 0
     cache_read_input_tokens: Count = 0
+    web_search_requests: Annotated[Count, Meta(description="Searches of the server tool `web_search`.")] = 0
 
 
 class Text(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="text"):

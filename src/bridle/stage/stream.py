@@ -42,7 +42,8 @@ def message_events(answer: MessageAnswer, context: MessageContext) -> Iterator[E
     """Yield the message as the API's stream of events."""
     blocks = _blocks(answer, context)
     usage = _usage(answer, context, blocks)
-    opening = usage | {"output_tokens": min(1, usage["output_tokens"])}
+    opening = {**usage, "output_tokens": min(1, usage["output_tokens"])}
+    opening.pop("server_tool_use", None)  # known at the end
     start = _message(answer, context, []) | {"stop_reason": None, "stop_sequence": None, "usage": opening}
     yield sse_event({"type": "message_start", "message": start})
     for index, block in enumerate(blocks):
@@ -50,7 +51,7 @@ def message_events(answer: MessageAnswer, context: MessageContext) -> Iterator[E
     if not blocks:
         yield sse_event({"type": "ping"})
     ending = {"stop_reason": _stop_reason(answer, blocks), "stop_sequence": answer.stop_sequence}
-    closing = {key: usage[key] for key in ("input_tokens", *_CACHE_KEYS, "output_tokens")}
+    closing = {key: usage[key] for key in _CLOSING_KEYS if key in usage}
     yield sse_event({"type": "message_delta", "delta": ending, "usage": closing})
     yield sse_event({"type": "message_stop"})
 
@@ -62,7 +63,14 @@ def sse_event(document: JsonObject) -> Event:
     return Event(data, is_delta=kind == "content_block_delta")
 
 
-_CACHE_KEYS = ("cache_creation_input_tokens", "cache_read_input_tokens")
+# The counts that a stream ends with.
+_CLOSING_KEYS = (
+    "input_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+    "output_tokens",
+    "server_tool_use",
+)
 
 
 def _blocks(answer: MessageAnswer, context: MessageContext) -> list[Block]:
@@ -113,6 +121,7 @@ def _usage(answer: MessageAnswer, context: MessageContext, blocks: list[Block]) 
     """Return the script's token counts, with estimates for the missing ones."""
     usage = answer.usage
     output = "".join(_output_text(block) for block in blocks)
+    searches = usage.web_search_requests
     return {
         "input_tokens": context.input_tokens() if usage.input_tokens is None else usage.input_tokens,
         "cache_creation_input_tokens": usage.cache_creation_input_tokens,
@@ -123,6 +132,7 @@ def _usage(answer: MessageAnswer, context: MessageContext, blocks: list[Block]) 
         },
         "output_tokens": estimate_tokens(output) if usage.output_tokens is None else usage.output_tokens,
         "service_tier": "standard",
+        **({"server_tool_use": {"web_search_requests": searches}} if searches else {}),
     }
 
 

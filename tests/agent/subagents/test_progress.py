@@ -66,6 +66,7 @@ def test_calls_are_counted_by_kind_and_agents_are_not() -> None:
         ("Glob", {"pattern": "*.py"}, "Finding *.py"),
         ("Grep", {"pattern": "x"}, "Searching for x"),
         ("WebFetch", {"url": "http://x"}, "Fetching http://x"),
+        ("WebSearch", {"query": "bridle"}, "Searching for bridle"),
         ("Agent", {"description": "Look"}, "Look"),
         ("TaskCreate", {"subject": "s"}, None),
     ],

@@ -24,6 +24,7 @@ from tests.real.side_by_side.scenarios import (
     tools,
     trouble,
     usage,
+    web_search,
     words,
 )
 
@@ -49,6 +50,7 @@ GROUPS = (
     flags,
     sources,
     controls,
+    web_search,
 )
 
 

@@ -145,7 +145,7 @@ def _requests(scenario: Scenario, seen: Seen) -> Iterator[dict[str, Any]]:
         yield {
             **{key: body.get(key, ABSENT) for key in ASKED_FOR},
             "tools": [tool["name"] for tool in body.get("tools", [])],
-            "schema": {tool["name"]: _wordless(tool.get("input_schema")) for tool in body.get("tools", [])},
+            "schema": {tool["name"]: _schema(tool) for tool in body.get("tools", [])},
             "messages_as_before": len(before) if goes_on else 0,
             "messages": said[len(before) :] if goes_on else said,
             "is_marked_for_the_cache": _is_marked(body["messages"]),
@@ -169,6 +169,11 @@ def _is_marked(messages: list[dict[str, Any]]) -> bool:
 def _call_of(block: dict[str, Any]) -> str:
     """The call that a block of a message answers; other blocks stay where they are."""
     return str(block.get("tool_use_id", ""))
+
+
+def _schema(tool: dict[str, Any]) -> Any:
+    """The schema of a tool; of one that the endpoint runs, all that is asked of it."""
+    return _wordless(tool["input_schema"]) if "input_schema" in tool else tool
 
 
 def _wordless(schema: Any) -> Any:

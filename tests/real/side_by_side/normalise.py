@@ -18,6 +18,7 @@ NUMBERS = frozenset(
         "duration_ms",
         "duration_api_ms",
         "durationMs",
+        "durationSeconds",
         "end_time",
         "pid",
         "retry_delay_ms",

@@ -98,7 +98,16 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
 
     memory = FileMemory()
     checkpoints = file_checkpoints(inputs, session, memory)
-    tools = run_tools.make_tools(inputs, setup, session.id, shell, background, ask_small_model, memory)
+    tools = run_tools.make_tools(
+        inputs,
+        setup,
+        session.id,
+        shell,
+        background,
+        ask_small_model,
+        memory,
+        search_web=lambda system, question, tool: requests.ask_server_tool(system, question, tool),
+    )
     restore_state(inputs, session, memory, tools)
     inline = run_tools.inline_commands(tools, setup)
     if options.has_commands:

@@ -10,6 +10,7 @@ import msgspec
 from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.conversation.message_loop import COMMANDS
 from bridle.agent.conversation.model_setup import ModelSetup
+from bridle.agent.model.api.models import has_web_search
 from bridle.agent.permissions.approval import Approver
 from bridle.agent.permissions.decide import decide
 from bridle.agent.permissions.offered_tools import DEFAULT_CHOICE, offered
@@ -20,7 +21,7 @@ from bridle.agent.sessions.open_session import project_folder
 from bridle.agent.skills.catalogue import Skills
 from bridle.agent.skills.skill_files import Skill
 from bridle.agent.tools.call_hooks import CallHooks
-from bridle.agent.tools.contract.tool import ContentBlock, Tool
+from bridle.agent.tools.contract.tool import AskServerTool, ContentBlock, Tool
 from bridle.agent.tools.file_tools import FileToolSetup, file_tools
 from bridle.agent.tools.files.known_files import FileMemory
 from bridle.agent.tools.shell.background import BackgroundTasks
@@ -45,8 +46,12 @@ def make_tools(
     background: BackgroundTasks,
     ask_small_model: Callable[[str], Awaitable[str]],
     memory: FileMemory,
+    search_web: AskServerTool | None = None,
 ) -> list[Tool]:
-    """Make all tools except Skill. `ask_small_model` answers WebFetch's question about a page."""
+    """Make all tools except Skill. `ask_small_model` answers WebFetch's question about a page.
+
+    `search_web` asks the endpoint for a web search, if it has them.
+    """
     limits = limits_from_environment(inputs.environment)
     results = project_folder(inputs.config_folder, inputs.cwd) / session_id / "tool-results"
     tools = [
@@ -57,6 +62,7 @@ def make_tools(
                 environment=inputs.environment,
                 results_folder=results,
                 ask_small_model=ask_small_model,
+                search_web=search_web if has_web_search(inputs.environment) else None,
                 is_hidden=lambda path: is_hidden(path, setup.policy),
             )
         ),

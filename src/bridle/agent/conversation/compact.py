@@ -13,7 +13,7 @@ from bridle.agent.compaction.compact_history import TOO_FEW, Compacted, Compacto
 from bridle.agent.compaction.window import Window, plan, used
 from bridle.agent.conversation.message_log import MessageLog
 from bridle.agent.model.api.models import Model
-from bridle.agent.model.api.question import Message, Question, Usage
+from bridle.agent.model.api.question import Block, Message, Question, Usage
 from bridle.agent.model.api.stream_pieces import (
     AnswerFinished,
     AnswerPiece,
@@ -148,7 +148,14 @@ class LogCompaction:
 
 async def ask_for_text(client: ModelClient, question: Question, count: CountUsage) -> str:
     """Ask a question outside the conversation and return the text of the answer. Raises ModelFailure."""
-    text, model = "", ""
+    blocks = await ask_for_blocks(client, question, count)
+    return "".join(block["text"] for block in blocks if block_type(block) == "text")
+
+
+async def ask_for_blocks(client: ModelClient, question: Question, count: CountUsage) -> list[Block]:
+    """Ask a question outside the conversation and return the blocks of the answer. Raises ModelFailure."""
+    blocks: list[Block] = []
+    model = ""
     question = msgspec.structs.replace(question, messages=tuple(valid_history(question.messages)))
     stream = cast("AsyncGenerator[AnswerPiece, None]", client.answer(question))
     try:
@@ -156,17 +163,17 @@ async def ask_for_text(client: ModelClient, question: Question, count: CountUsag
             match piece:
                 case AnswerStarted():
                     model = str(AnswerHead.of(piece.message).model or "")
-                case BlockFinished() if block_type(piece.block) == "text":
-                    text += piece.block["text"]
+                case BlockFinished():
+                    blocks.append(piece.block)
                 case AnswerRestarted():
-                    text = ""
+                    blocks.clear()
                 case AnswerFinished():
                     count(model, piece.usage)
                 case _:
                     pass
     finally:
         await stream.aclose()
-    return text
+    return blocks
 
 
 def event_metadata(metadata: CompactMetadata) -> dict[str, Any]:

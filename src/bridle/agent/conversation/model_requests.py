@@ -9,7 +9,7 @@ from typing import cast
 import msgspec
 
 from bridle.agent.compaction.compact_history import Compactor, Trigger
-from bridle.agent.conversation.compact import LogCompaction, ask_for_text
+from bridle.agent.conversation.compact import LogCompaction, ask_for_blocks, ask_for_text
 from bridle.agent.conversation.message_log import MessageLog
 from bridle.agent.conversation.model_setup import ConversationOptions, ModelSetup, PromptSource, RequestHead
 from bridle.agent.conversation.session_hooks import SessionHooks
@@ -135,6 +135,22 @@ class ModelRequests:
             session_id=self._log.session.id,
         )
         return await ask_for_text(await self._connected(), request, self._count_cost)
+
+    async def ask_server_tool(self, system: str, question: str, tool: Block) -> list[Block]:
+        """Have the endpoint use one of its own tools outside the conversation; the cost of the answer counts."""
+        request = Question(
+            model=self._model_for(self._setup),
+            messages=({"role": "user", "content": question},),
+            system=(text_block(system),),
+            tools=(tool,),
+            thinking_tokens=0,
+            effort=self._options.effort,
+            tool_choice={"type": "tool", "name": tool["name"]},
+            fallbacks=self._options.fallbacks,
+            session_id=self._log.session.id,
+            is_cached=False,
+        )
+        return await ask_for_blocks(await self._connected(), request, self._count_cost)
 
     async def ask_hook(self, hook: PromptHook, event: str, text: str) -> str:
         """Ask the question of a prompt hook, for the end of a turn with the conversation; its cost counts."""

@@ -87,6 +87,8 @@ def describe_call(tool: str, sent: Mapping[str, Any], cwd: str) -> str | None:
             return f"Finding {_short(sent.get('pattern'))}"
         case "Grep":
             return f"Searching for {_short(sent.get('pattern'))}"
+        case "WebSearch":
+            return f"Searching for {_short(sent.get('query'))}"
         case "WebFetch":
             return f"Fetching {_short(sent.get('url'))}"
         case "Agent" | "Task":

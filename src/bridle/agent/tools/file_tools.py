@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from bridle.agent.tools.contract import declarations
-from bridle.agent.tools.contract.tool import Tool, ToolResult, ToolRunner
+from bridle.agent.tools.contract.tool import AskServerTool, Tool, ToolResult, ToolRunner
 from bridle.agent.tools.files.known_files import FileMemory
 
 
@@ -25,13 +25,18 @@ class FileToolSetup(msgspec.Struct, frozen=True):
     """Where results that are too long are saved."""
     ask_small_model: Callable[[str], Awaitable[str]] | None = None
     """Answers WebFetch's question about a page; without it WebFetch returns the text."""
+    search_web: AskServerTool | None = None
+    """Asks the endpoint for a web search; without it there is no WebSearch."""
     is_hidden: Callable[[str], bool] = lambda _path: False
     """Whether searches skip a file."""
 
 
 def file_tools(setup: FileToolSetup) -> list[Tool]:
-    """Return Read, Write, Edit, NotebookEdit, Glob, Grep and WebFetch; each is imported at its first call."""
-    return [_LazyTool(declaration, make, setup) for declaration, make in _TABLE]
+    """Return Read, Write, Edit, NotebookEdit, Glob, Grep, WebFetch and WebSearch; imported at their first call."""
+    tools: list[Tool] = [_LazyTool(declaration, make, setup) for declaration, make in _TABLE]
+    if (search := setup.search_web) is not None:
+        tools.append(_LazyTool(declarations.WEB_SEARCH, lambda _: _web_search(search), setup))
+    return tools
 
 
 class _LazyTool:
@@ -98,6 +103,12 @@ def _web_fetch(setup: FileToolSetup) -> ToolRunner:
     from bridle.agent.tools.web.fetch_tool import WebFetch
 
     return WebFetch(setup.environment, ask_small_model=setup.ask_small_model, results_folder=setup.results_folder)
+
+
+def _web_search(search: AskServerTool) -> ToolRunner:
+    from bridle.agent.tools.web.search_tool import WebSearch
+
+    return WebSearch(search)
 
 
 _TABLE: tuple[tuple[declarations.Declaration, Callable[[FileToolSetup], ToolRunner]], ...] = (

@@ -37,6 +37,7 @@ _READ_ONLY = frozenset(
         "TaskList",
         "TaskOutput",
         "WebFetch",
+        "WebSearch",
     }
 )
 # The beginning of the names of MCP tools.

@@ -135,6 +135,16 @@ def test_a_forced_tool_goes_without_thinking() -> None:
     assert "tool_choice" not in made(ask("x", tool_choice={"type": "auto"}))
 
 
+def test_a_question_that_is_asked_once_has_no_marks() -> None:
+    assert marks(made(ask("x", system=({"type": "text", "text": "a"},), is_cached=False))) == 0
+
+
+def test_thinking_is_turned_off_for_a_forced_tool_of_the_endpoint() -> None:
+    tool = {"type": "web_search_20250305", "name": "web_search"}
+    choice = {"type": "tool", "name": "web_search"}
+    assert made(ask("x", tools=(tool,), tool_choice=choice, thinking_tokens=0))["thinking"] == {"type": "disabled"}
+
+
 def test_a_shorter_answer_has_room_for_less_thought() -> None:
     request = made(ask("x", max_tokens=500), "haiku")
     assert (request["max_tokens"], request["thinking"]["budget_tokens"]) == (500, 499)

@@ -178,6 +178,11 @@ def small_model(environment: Mapping[str, str]) -> Model:
     return _model(_id(SMALL, environment), environment, wide=False)
 
 
+def has_web_search(environment: Mapping[str, str]) -> bool:
+    """Return whether the endpoint searches the web: a Messages API other than that of Bedrock."""
+    return environment.get(ENDPOINT) != CHAT and not is_on(environment, "CLAUDE_CODE_USE_BEDROCK")
+
+
 def display_name(name: str) -> str:
     """Return the display name of a model id: Opus 4.8 for `claude-opus-4-8`; other forms are unchanged."""
     family, *rest = name.removeprefix("claude-").split("-")

@@ -48,3 +48,5 @@ class Question(Struct, frozen=True):
     fallbacks: tuple[Model, ...] = ()
     """Models that are used, in this order, if the model is overloaded or fails permanently."""
     session_id: str | None = None
+    is_cached: bool = True
+    """Whether it has cache marks; a question that is asked once needs none."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from bridle import __version__
 from bridle.agent.model.api.models import BETA_TASK_BUDGET, Model, effort_for, is_on, thinking_for
@@ -24,11 +23,11 @@ def build_body(
     """Return the body for one model; `max_tokens` overrides the question's after an error."""
     messages = list(question.messages) if model.takes_system_messages else _without_system(question.messages)
     limit = max_tokens or question.max_tokens or model.max_tokens
-    thinking = None if _is_forced(question.tool_choice) else thinking_for(model, question.thinking_tokens, environment)
+    thinking = None if _is_forced(question) else thinking_for(model, question.thinking_tokens, environment)
     if thinking is not None and question.thinking_display is not None and thinking["type"] != "disabled":
         thinking["display"] = question.thinking_display
     output = _output_config(question, model, environment)
-    cached = not is_on(environment, "DISABLE_PROMPT_CACHING")
+    cached = question.is_cached and not is_on(environment, "DISABLE_PROMPT_CACHING")
     return {
         "model": model.id,
         "max_tokens": limit,
@@ -95,9 +94,14 @@ def _output_config(question: Question, model: Model, environment: Mapping[str, s
     }
 
 
-def _is_forced(tool_choice: Mapping[str, Any] | None) -> bool:
-    """Return whether a tool call is forced, which the API does not allow with thinking."""
-    return tool_choice is not None and tool_choice.get("type") in ("any", "tool")
+def _is_forced(question: Question) -> bool:
+    """Return whether a call of one of our tools is forced, which the API does not allow with thinking.
+
+    For a tool that the endpoint runs, thinking is turned off by `thinking_tokens`, as in Claude Code.
+    """
+    choice = question.tool_choice
+    is_ours = all("input_schema" in tool for tool in question.tools)
+    return is_ours and choice is not None and choice.get("type") in ("any", "tool")
 
 
 def _within(thinking: dict[str, object], limit: int) -> dict[str, object]:

@@ -22,6 +22,7 @@ class Declaration(NamedTuple):
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "number"}
 _FLAG = {"type": "boolean"}
+_TEXTS = {"type": "array", "items": _TEXT}
 
 READ = Declaration(
     "Read",
@@ -152,5 +153,18 @@ WEB_FETCH = Declaration(
     input_schema(
         {"url": {"type": "string", "format": "uri"}, "prompt": _TEXT},
         ["url", "prompt"],
+    ),
+)
+
+WEB_SEARCH = Declaration(
+    "WebSearch",
+    """Searches the web and returns titles, URLs and a summary of what was found.
+
+- query: what to search for. Name the current year when you look for recent information.
+- allowed_domains: only results of these domains; blocked_domains: none of these. Give only one of the two.
+- After an answer from results, list the URLs that you used under "Sources:", as markdown links.""",
+    input_schema(
+        {"query": {"type": "string", "minLength": 2}, "allowed_domains": _TEXTS, "blocked_domains": _TEXTS},
+        ["query"],
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, TypeAlias
 
 import msgspec
@@ -11,6 +11,8 @@ from bridle.agent.tools.contract.input_schema import JsonSchema
 
 ContentBlock: TypeAlias = dict[str, Any]
 """A content block of the Messages API, as it is sent."""
+AskServerTool: TypeAlias = Callable[[str, str, ContentBlock], Awaitable[list[ContentBlock]]]
+"""Sends a request with a system prompt, a question and a tool that the endpoint runs; returns the answer's blocks."""
 
 
 class ToolResult(msgspec.Struct, frozen=True):

@@ -1,1 +1,1 @@
-"""WebFetch and what it may fetch. Imports `tools.contract` and `model.http` of the agent, nothing else of it."""
+"""WebFetch, what it may fetch, and WebSearch. Imports `tools.contract` and `model.http` of the agent, nothing else."""
