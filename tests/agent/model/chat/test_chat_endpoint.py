@@ -216,6 +216,23 @@ def test_an_answer_that_is_no_completion_is_a_failure(body: bytes) -> None:
     assert "API Error" in ask(ok(body), ok(body)).failure.text
 
 
+def test_an_error_with_the_status_200_is_reported_with_its_reason_and_retried_by_its_code() -> None:
+    refused, lost, unknown = (
+        ok(json.dumps({"error": {"message": "the quota is used up", "code": code}}).encode())
+        for code in (400, 502, "odd")
+    )
+    assert "the quota is used up" in ask(refused).failure.text
+    assert ask(lost, FINE).text == "Fine."
+    assert ask(unknown, FINE).text == "Fine."
+
+
+def test_a_server_that_refuses_stream_options_is_asked_without_them() -> None:
+    refused = error(400, "Unrecognized request argument supplied: stream_options")
+    asked = ask(refused, FINE)
+    assert asked.text == "Fine."
+    assert ["stream_options" in json.loads(request.body) for request in asked.server.requests] == [True, False]
+
+
 def test_another_model_takes_over_after_an_error_that_cannot_be_retried() -> None:
     environment = {"BRIDLE_ENDPOINT": "chat"}
     asked = ask(error(400, "no"), FINE, fallbacks=(resolve_model("other", environment),))

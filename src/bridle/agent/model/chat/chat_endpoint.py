@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import AsyncGenerator, Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -19,7 +20,7 @@ from bridle.agent.model.api.endpoint import (
 )
 from bridle.agent.model.api.models import DEFAULT_CHAT_MODEL, Model
 from bridle.agent.model.api.question import Question
-from bridle.agent.model.api.request_errors import RequestError, endpoint_error, from_network
+from bridle.agent.model.api.request_errors import RequestError, endpoint_error, from_network, request_error_of
 from bridle.agent.model.api.stream_pieces import JsonObject
 from bridle.agent.model.chat.chat_document import whole_message
 from bridle.agent.model.chat.chat_errors import chat_error, error_parts
@@ -44,6 +45,7 @@ class ChatEndpoint:
         self._address = chat_address(environment)
         self._server = HttpClient(self._address, environment, timeouts_from_environment(environment))
         self._default_model: str | None = None
+        self._asks_for_usage = True
 
     @property
     def where(self) -> str:
@@ -77,6 +79,12 @@ class ChatEndpoint:
                     yield frame
         except NetworkError as error:
             raise endpoint_error(from_network(error)) from error
+        except EndpointError as error:
+            if not (self._asks_for_usage and _refuses_usage(request_error_of(error))):
+                raise
+            self._asks_for_usage = False
+            async for piece in self.stream(question, model, max_tokens):
+                yield piece
 
     async def whole(self, question: Question, model: Model, max_tokens: int | None) -> WholeMessage:
         """Request the answer in one document."""
@@ -113,6 +121,8 @@ class ChatEndpoint:
         body = build_chat_body(
             question, model_id, self._environment, stream=stream, max_tokens=max_tokens, host=self._address.host
         )
+        if not self._asks_for_usage:
+            body.pop("stream_options", None)
         return self._server.request("POST", f"{self._address.path}/chat/completions", headers, encode_json(body))
 
     async def _model_id(self, model: Model) -> str:
@@ -166,8 +176,7 @@ class ChatEndpoint:
             ) from error
         message = whole_message(document, _empty_answer(question, model_id))
         if message is None:
-            text = error_parts(document)[1] or "the answer is not a chat completion"
-            raise endpoint_error(RequestError("garbled", text, request_id=request_id))
+            raise endpoint_error(_document_error(document, response, data, request_id))
         return WholeMessage(message, request_id)
 
 
@@ -191,6 +200,21 @@ def _frames(reader: ChatReader, data: bytes | None) -> list[JsonObject]:
 
 def _request_id(response: HttpResponse) -> str | None:
     return response.headers.get("x-request-id") or response.request_id
+
+
+def _refuses_usage(error: RequestError) -> bool:
+    """Return whether an older server refuses to report the usage of a stream."""
+    return error.status in (400, 422) and "stream_options" in f"{error.message} {error.raw}"
+
+
+def _document_error(document: Any, response: HttpResponse, data: bytes, request_id: str | None) -> RequestError:
+    """Return why a document is no completion; some gateways send an error with the status 200."""
+    error = document.get("error") if isinstance(document, dict) else None
+    if not error or not error_parts(document)[1]:
+        return RequestError("garbled", "the answer is not a chat completion", request_id=request_id)
+    code = error.get("code") if isinstance(error, dict) else None
+    status = code if isinstance(code, int) and 400 <= code < 600 else 500
+    return chat_error(status, response.headers, data.decode("utf-8", "replace"), now=time.time())
 
 
 def _listed_models(text: str) -> list[str]:
