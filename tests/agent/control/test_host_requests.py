@@ -16,10 +16,14 @@ from bridle.wire.events.events import ControlResponse
 class Wire:
     """What was written to the host."""
 
-    def __init__(self) -> None:
+    def __init__(self, line_limit_bytes: int | None = None) -> None:
         self.lines: list[dict[str, Any]] = []
         self._ids = iter(range(100))
-        self.requests = HostRequests(lambda data: self.lines.append(json.loads(data)), lambda: f"r{next(self._ids)}")
+        self.requests = HostRequests(
+            lambda data: self.lines.append(json.loads(data)),
+            lambda: f"r{next(self._ids)}",
+            line_limit_bytes=line_limit_bytes,
+        )
 
     def respond(self, request_id: object, **answer: Any) -> None:
         self.requests.receive(ControlResponse(response={"request_id": request_id, **answer}))
@@ -89,3 +93,35 @@ def test_a_cancelled_request_is_cancelled_at_the_host_and_its_late_response_igno
         return wire.lines
 
     assert asyncio.run(scenario())[1:] == [{"type": "control_cancel_request", "request_id": "r0"}]
+
+
+LIMIT = 10_000
+
+
+def test_a_request_that_is_too_long_is_shortened_and_its_response_has_the_original() -> None:
+    async def scenario() -> tuple[Any, Any]:
+        wire = Wire(line_limit_bytes=LIMIT)
+        content = "x" * 30_000
+        sent = asyncio.create_task(wire.requests.send({"subtype": "can_use_tool", "input": {"content": content}}))
+        await asyncio.sleep(0)
+        [line] = wire.lines
+        assert len(json.dumps(line)) < LIMIT
+        wire.respond("r0", subtype="success", response={"updatedInput": {**line["request"]["input"], "more": 1}})
+        return await sent, {"updatedInput": {"content": content, "more": 1}}
+
+    answer, expected = asyncio.run(scenario())
+    assert answer == expected
+
+
+def test_a_message_for_a_server_in_the_host_is_never_shortened() -> None:
+    async def scenario() -> None:
+        wire = Wire(line_limit_bytes=LIMIT)
+        with pytest.raises(HostFailure, match=r"has 30,\d\d\d bytes, and the Python SDK reads 10,000"):
+            await wire.requests.send({"subtype": "mcp_message", "message": {"text": "x" * 30_000}})
+        assert wire.lines == []
+        sent = asyncio.create_task(wire.requests.send({"subtype": "mcp_message"}))
+        await asyncio.sleep(0)
+        wire.respond("r1", subtype="success", response={"n": 1})
+        assert await sent == {"n": 1}
+
+    asyncio.run(scenario())

@@ -11,8 +11,9 @@ import msgspec
 import pytest
 
 from bridle.agent.stdio.event_writer import EventWriter
-from bridle.agent.stdio.output import SDK_LINE_LIMIT_BYTES, WAITING_LIMIT_BYTES, Output, shorten
+from bridle.agent.stdio.output import SDK_LINE_LIMIT_BYTES, WAITING_LIMIT_BYTES, Output
 from bridle.agent.stdio.output_events import ErrorResult, Result, Status, SuccessResult, User, UserMessage
+from bridle.agent.stdio.shorten import shorten
 from bridle.agent.stdio.task_events import TaskStarted
 
 # A test that waits longer than this has hung.

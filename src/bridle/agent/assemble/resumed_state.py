@@ -10,6 +10,18 @@ from bridle.agent.tools.contract.tool import Tool
 from bridle.agent.tools.files.known_files import FileMemory
 
 
+def keep_tasks(inputs: RunInputs, session: Session, tools: list[Tool]) -> None:
+    """Write the task list of a session that is kept where Claude Code looks for it when it resumes the session."""
+    if session.path is None:
+        return
+    from bridle.agent.tools.todo.task_files import TaskFiles
+    from bridle.agent.tools.todo.task_tools import TaskCreate
+
+    for tool in tools:
+        if isinstance(tool, TaskCreate):
+            tool.items.on_changed = TaskFiles(inputs.config_folder / "tasks" / session.id).save
+
+
 def restore_state(inputs: RunInputs, session: Session, memory: FileMemory, tools: list[Tool]) -> None:
     """Restore the state of a resumed session from its transcript. A fork has its own task list, an empty one."""
     if session.source is None:

@@ -16,7 +16,7 @@ from bridle.agent.assemble.hooks import session_hooks
 from bridle.agent.assemble.host_control import HostControl, HostParts
 from bridle.agent.assemble.mcp_servers import RunServers
 from bridle.agent.assemble.prompt import nested_instructions
-from bridle.agent.assemble.resumed_state import restore_state
+from bridle.agent.assemble.resumed_state import keep_tasks, restore_state
 from bridle.agent.assemble.run_inputs import RunInputs, folder_warnings
 from bridle.agent.assemble.session_description import SessionDescription
 from bridle.agent.assemble.subagents import AgentFactory, find_agents, with_main_agent
@@ -109,6 +109,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
         search_web=lambda system, question, tool: requests.ask_server_tool(system, question, tool),
     )
     restore_state(inputs, session, memory, tools)
+    keep_tasks(inputs, session, tools)
     inline = run_tools.inline_commands(tools, setup)
     if options.has_commands:
         tools.append(run_tools.skill_tool(skills, setup, session.id, inline))
@@ -348,7 +349,7 @@ def _host(inputs: RunInputs, inbox: Inbox, writer: EventWriter) -> HostRequests 
     """Return the requests to the host; None without one: only a host sends messages on standard input."""
     if not inputs.options.is_stream:
         return None
-    host = HostRequests(writer.output.write, new_uuid)
+    host = HostRequests(writer.output.write, new_uuid, line_limit_bytes=writer.output.line_limit_bytes)
     inbox.on_response, inbox.on_end = host.receive, host.close
     return host
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from bridle.agent.stdio.shorten import fitting, restored
 from bridle.errors import HostFailure
 from bridle.wire.control.control_messages import SUCCESS
 from bridle.wire.events.encode import encode
@@ -20,8 +21,11 @@ ALREADY_CLOSED = "Stream closed"
 class HostRequests:
     """Sends requests to the host. Any number may be pending; responses arrive in any order."""
 
-    def __init__(self, write: Callable[[bytes], None], new_id: Callable[[], str]) -> None:
-        self._write, self._new_id = write, new_id
+    def __init__(
+        self, write: Callable[[bytes], None], new_id: Callable[[], str], *, line_limit_bytes: int | None = None
+    ) -> None:
+        """`line_limit_bytes` is the longest line that the host reads."""
+        self._write, self._new_id, self._line_limit = write, new_id, line_limit_bytes
         self._pending: dict[str, asyncio.Future[JsonObject]] = {}
         self._is_closed = False
 
@@ -29,22 +33,41 @@ class HostRequests:
         """Send a request and return the payload of its response.
 
         Raises HostFailure if the host reports an error, or closes its input before it responds. A cancelled request is
-        cancelled at the host too.
+        cancelled at the host too. In a request that is too long for the host texts are shortened; where the response
+        repeats one of them, it has the original again.
         """
         if self._is_closed:
             raise HostFailure(ALREADY_CLOSED)
         request_id = self._new_id()
+        cut: dict[str, str] = {}
+        line = self._line(request_id, request, cut)
         response: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
         self._pending[request_id] = response
-        self._write(encode(ControlRequest(request_id=request_id, request=request)))
+        self._write(line)
         try:
-            return await response
+            answer = await response
+            return restored(answer, cut) if cut else answer
         except asyncio.CancelledError:
             if not self._is_closed:
                 self._write(to_bytes({"type": "control_cancel_request", "request_id": request_id}) + b"\n")
             raise
         finally:
             self._pending.pop(request_id, None)
+
+    def _line(self, request_id: str, request: JsonObject, cut: dict[str, str]) -> bytes:
+        line = encode(ControlRequest(request_id=request_id, request=request))
+        if self._line_limit is None or len(line) <= self._line_limit:
+            return line
+        # A server in the host acts on what it receives, so nothing may be missing there.
+        is_call = request.get("subtype") == "mcp_message"
+        whole = {"type": "control_request", "request_id": request_id, "request": request}
+        shorter = None if is_call else fitting(whole, self._line_limit, cut)
+        if shorter is None:
+            raise HostFailure(
+                f"the message for the host has {len(line):,} bytes, and the Python SDK reads {self._line_limit:,}; "
+                "pass large content in a file"
+            )
+        return shorter + b"\n"
 
     def receive(self, response: ControlResponse) -> None:
         """Deliver a response; one to no pending request is ignored."""

@@ -9,11 +9,11 @@ import asyncio
 import os
 import threading
 from collections import deque
-from typing import Any
 
 import msgspec
 
 from bridle.agent.stdio.output_events import Event
+from bridle.agent.stdio.shorten import fitting
 from bridle.wire.events.loose_json import to_bytes
 
 # How much may be queued before producers wait; more would let a slow reader fill our memory.
@@ -21,9 +21,6 @@ WAITING_LIMIT_BYTES = 8 * 1024 * 1024
 
 # The Python SDK drops the session when a line is longer than 1 MiB.
 SDK_LINE_LIMIT_BYTES = 900 * 1024
-
-# How much of each text is kept in a line that would be too long for that client.
-_CLIPPED_CHARACTERS = 20_000
 
 
 class Output:
@@ -44,7 +41,7 @@ class Output:
         value = msgspec.to_builtins(event)
         line = to_bytes(value)
         if self._line_limit is not None and len(line) > self._line_limit:
-            line = to_bytes(shorten(value, _CLIPPED_CHARACTERS))
+            line = fitting(value, self._line_limit) or line
         self.write(line + b"\n")
 
     def write(self, data: bytes) -> None:
@@ -58,6 +55,11 @@ class Output:
                 self._thread = threading.Thread(target=self._pump, name="output", daemon=True)
                 self._thread.start()
             self._changed.notify_all()
+
+    @property
+    def line_limit_bytes(self) -> int | None:
+        """The longest line that the reader takes; None for any."""
+        return self._line_limit
 
     @property
     def is_behind(self) -> bool:
@@ -102,20 +104,6 @@ class Output:
             with self._changed:
                 self._waiting_bytes -= len(batch)
                 self._changed.notify_all()
-
-
-def shorten(value: Any, limit_characters: int) -> Any:
-    """Return the value with the middle of every long text cut out."""
-    if isinstance(value, str):
-        if len(value) <= limit_characters:
-            return value
-        half = limit_characters // 2
-        return f"{value[:half]}\n… {len(value) - 2 * half} characters left out here …\n{value[-half:]}"
-    if isinstance(value, dict):
-        return {name: shorten(item, limit_characters) for name, item in value.items()}
-    if isinstance(value, list):
-        return [shorten(item, limit_characters) for item in value[:2000]]  # a patch may have very many lines
-    return value
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

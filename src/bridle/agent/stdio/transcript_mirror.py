@@ -7,11 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from bridle.agent.stdio.output import SDK_LINE_LIMIT_BYTES, shorten
+from bridle.agent.stdio.output import SDK_LINE_LIMIT_BYTES
+from bridle.agent.stdio.shorten import fitting
 from bridle.wire.events.loose_json import to_bytes
-
-# The host drops the session at a longer event: of a line that alone is longer, every text keeps this much.
-_CLIPPED_CHARACTERS = 100_000
 
 
 def mirror(write: Callable[[bytes], None]) -> Callable[[Path, bytes], None]:
@@ -31,7 +29,8 @@ def mirror_events(path: Path, data: bytes, limit_bytes: int = SDK_LINE_LIMIT_BYT
     parts: list[bytes] = []
     size = 0
     for line in data.splitlines():
-        entry = line if len(line) < room else _shortened(line)
+        # The host drops the session at a longer event.
+        entry = line if len(line) < room else fitting(msgspec.json.decode(line), room) or line
         if parts and size + len(entry) + 1 > room:
             yield head + b",".join(parts) + b"]}\n"
             parts, size = [], 0
@@ -39,7 +38,3 @@ def mirror_events(path: Path, data: bytes, limit_bytes: int = SDK_LINE_LIMIT_BYT
         size += len(entry) + 1
     if parts:
         yield head + b",".join(parts) + b"]}\n"
-
-
-def _shortened(line: bytes) -> bytes:
-    return to_bytes(shorten(msgspec.json.decode(line), _CLIPPED_CHARACTERS))

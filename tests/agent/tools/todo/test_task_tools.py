@@ -58,7 +58,7 @@ def test_a_task_cannot_wait_for_itself_or_twice_for_another() -> None:
 
 def test_metadata_is_merged_and_a_null_removes_its_key() -> None:
     items = TaskItems()
-    item = items.add("a", "")
+    item = items.add("a", "", None, {})
     assert items.update(item, TaskUpdateInput(item.id, metadata={"kept": 1, "gone": 2})) == ["metadata"]
     items.update(item, TaskUpdateInput(item.id, metadata={"gone": None, "new": [3]}))
     assert item.metadata == {"kept": 1, "new": [3]}

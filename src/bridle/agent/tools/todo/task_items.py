@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -45,24 +45,33 @@ class TaskItem(msgspec.Struct):
     blocked_by: list[str] = msgspec.field(default_factory=list)
 
 
+def _ignore(_items: TaskItems) -> None:
+    pass
+
+
 class TaskItems:
     """The tasks of one session by their ids, which count up and are never reused."""
 
     def __init__(self) -> None:
         self._items: dict[str, TaskItem] = {}
-        self._last_id = 0
+        self.last_id = 0
+        """The highest id that a task has or had."""
+        self.on_changed: Callable[[TaskItems], None] = _ignore
+        """Called after each change, but not when a task is restored."""
 
-    def add(self, subject: str, description: str) -> TaskItem:
+    def add(self, subject: str, description: str, active_form: str | None, metadata: dict[str, Any]) -> TaskItem:
         """Append a task to the list."""
-        self._last_id += 1
-        item = self._items[str(self._last_id)] = TaskItem(str(self._last_id), subject, description)
+        self.last_id += 1
+        item = TaskItem(str(self.last_id), subject, description, active_form, metadata=metadata)
+        self._items[item.id] = item
+        self.on_changed(self)
         return item
 
     def restore(self, item: TaskItem) -> None:
         """Add a task of an earlier process under its id."""
         self._items[item.id] = item
         if item.id.isdecimal():
-            self._last_id = max(self._last_id, int(item.id))
+            self.last_id = max(self.last_id, int(item.id))
 
     def find(self, item_id: str) -> TaskItem | None:
         """Return the task of that id."""

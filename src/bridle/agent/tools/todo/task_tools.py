@@ -52,9 +52,7 @@ class TaskCreate:
 
     async def run(self, request: TaskCreateInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
         """Add the task and return its number."""
-        item = self.items.add(request.subject, request.description)
-        item.active_form = request.active_form
-        item.metadata = request.metadata
+        item = self.items.add(request.subject, request.description, request.active_form, request.metadata)
         detail = {"task": {"id": item.id, "subject": item.subject}}
         return ToolResult(f"Task #{item.id} created successfully: {item.subject}", detail=detail)
 
@@ -176,6 +174,7 @@ class TaskUpdate:
             changed = ["deleted"]
         else:
             changed = self._items.update(item, request)
+        self._items.on_changed(self._items)
         updated: dict[str, object] = {"success": True, "taskId": task_id, "updatedFields": changed}
         if status is not None and status != before:
             updated["statusChange"] = {"from": before, "to": status}

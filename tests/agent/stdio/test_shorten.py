@@ -1,0 +1,48 @@
+"""Values that are shortened until they fit into a line, and texts that get back what was cut out of them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bridle.agent.stdio.shorten import fitting, restored, shorten
+
+LIMIT = 900 * 1024
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"text": "y" * 3_000_000},
+        {"content": [{"type": "text", "text": "y" * 30_000}] * 100},
+        {"tools": ["mcp__server__" + "y" * 100] * 20_000},
+        {"lines": ["\x01" * 1000] * 2000},
+        {"deep": [[{"a": "z" * 5000}] * 50] * 50},
+    ],
+    ids=["one text", "many texts", "many items", "escapes", "lists in lists"],
+)
+def test_a_value_of_any_form_fits(value: object) -> None:
+    line = fitting(value, LIMIT)
+    assert line is not None
+    assert len(line) <= LIMIT
+    assert json.loads(line).keys() == value.keys()  # type: ignore[attr-defined]
+
+
+def test_as_much_is_kept_as_there_is_room_for() -> None:
+    assert len(fitting({"text": "y" * 3_000_000}, LIMIT) or b"") > 100_000
+
+
+def test_what_has_too_many_names_does_not_fit() -> None:
+    assert fitting({str(number): 1 for number in range(200_000)}, LIMIT) is None
+
+
+def test_a_shortened_text_gets_its_original_wherever_it_stands() -> None:
+    cut: dict[str, str] = {}
+    value = {"a": "x" * 30, "b": "short"}
+    shown = shorten(value, 10, cut=cut)
+    assert shown["a"] != value["a"]
+    assert restored({"updatedInput": shown, "more": [shown["a"], 1]}, cut) == {
+        "updatedInput": value,
+        "more": ["x" * 30, 1],
+    }
