@@ -21,7 +21,7 @@ from tests.views.web.fixtures.watch_server import watching_project
 AGENT = f"""
 import ctypes, socket, struct
 beside = os.path.dirname(calls)
-[folder] = os.listdir(".a5c/runs")
+[folder] = [name for name in os.listdir(".a5c/runs") if not name.startswith(".")]
 port, token = open(os.path.join(beside, "server")).read().split()
 
 def send(text):

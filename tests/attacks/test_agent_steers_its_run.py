@@ -37,7 +37,7 @@ STEERING = [
 AGENT = f"""
 from contextlib import redirect_stdout
 from bridle.cli.main import run
-[folder] = os.listdir(".a5c/runs")
+[folder] = [name for name in os.listdir(".a5c/runs") if not name.startswith(".")]
 with redirect_stdout(sys.stderr):
     codes = {{" ".join(words): run([folder if word == "RUN" else word for word in words]) for words in {STEERING!r}}}
     codes["status"] = run(["status"])

@@ -24,7 +24,7 @@ from tests.views.web.fixtures.watch_server import watching_project
 AGENT = f"""
 import http.client, subprocess
 beside = os.path.dirname(calls)
-[folder] = os.listdir(".a5c/runs")
+[folder] = [name for name in os.listdir(".a5c/runs") if not name.startswith(".")]
 port, token = open(os.path.join(beside, "server")).read().split()
 try:
     open(os.path.join(os.environ.get("BRIDLE_HOME") or os.path.expanduser("~/.bridle"), "watch-token")).read()

@@ -141,7 +141,7 @@ def test_two_runs_do_not_work_in_one_working_copy_and_status_says_which_one_does
         assert refused.returncode == 2, refused.stderr
         assert f"another run is active in {here.folder}: {run} (process {first.pid}, since " in refused.stderr
         assert "bridle stop" in refused.stderr
-    assert [path.name for path in (here.folder / ".a5c/runs").iterdir()] == [run]
+    assert [path.name for path in (here.folder / ".a5c/runs").glob("[!.]*")] == [run]
     assert here.git("branch", "--show-current") == branch == f"bridle/{run.lower()}"
     assert document["at_work"]["pid"] == first.pid
     assert status.startswith(f"· PLAN.md: 0 of 1 task verified (running, process {first.pid})\n")

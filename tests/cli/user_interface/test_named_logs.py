@@ -222,7 +222,7 @@ def test_a_run_is_followed_from_agent_to_agent_until_it_ends(tmp_path: Path) -> 
     with subprocess.Popen([str(BRIDLE), "run", "--json"], stdout=subprocess.PIPE, **common) as run:
         try:
             wait_until(lambda: any(here.folder.glob(".ralph/logs/claude/*.meta.json")))
-            (run_folder,) = (here.folder / ".a5c/runs").iterdir()
+            (run_folder,) = (here.folder / ".a5c/runs").glob("[!.]*")
             with subprocess.Popen(
                 [str(BRIDLE), "show", run_folder.name, "-f"], stdout=subprocess.PIPE, **common
             ) as shown:

@@ -119,7 +119,7 @@ def test_agents_of_another_run_and_of_other_tasks_are_not_counted(tmp_path: Path
     runs: list[str] = []
     for _ in range(2):
         assert here.bridle("run", "PLAN.md", "--max-cost", "5").returncode == -9
-        runs += [path.name for path in (here.folder / ".a5c/runs").iterdir() if path.name not in (*runs, ".lock")]
+        runs += [path.name for path in (here.folder / ".a5c/runs").glob("[!.]*") if path.name not in runs]
         here.git("checkout", "-q", "-f", "main")
     store = [FileStore(here.folder / ".a5c/runs" / run) for run in runs]
     assert [interrupted_work(one, [here.folder], {}).usage.cost_usd for one in store] == [3.0, 3.0]
