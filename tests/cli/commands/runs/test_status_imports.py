@@ -43,7 +43,8 @@ OF_OTHERS = {
 }
 # The packages of Bridle that may be imported.
 OF_BRIDLE = {
-    *("cli.commands", "cli.machine_interface", "cli.user_interface", "engine.drive", "engine.hooks"),
+    *("cli.commands", "cli.machine_interface", "cli.user_interface", "engine.drive", "engine.entries"),
+    "engine.hooks",
     *("ground.children", "ground.descendants", "ground.light", "journal.format", "journal.stores"),
     *("loop.control", "loop.performers", "loop.plan", "loop.process", "loop.settings", "loop.text"),
     "loop.undo",
@@ -52,6 +53,7 @@ OF_BRIDLE = {
 # Of the packages that also have what drives a run, these modules.
 OF_PACKAGE = {
     "engine.drive": {"driver_lock"},
+    "engine.entries": {"effect_attempts"},
     "engine.hooks": {"find_hooks"},
     "ground.children": {"blocking_query", "query_result"},
     "ground.descendants": {"census", "proc_files"},
