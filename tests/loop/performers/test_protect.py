@@ -674,7 +674,7 @@ def test_a_link_that_replaces_a_folder_of_bridle_is_removed(here: Repository, tm
     shutil.rmtree(here.folder / ".ralph")
     (here.folder / ".ralph").symlink_to(tmp_path / "lure")
     result = here.protect()
-    assert {item["path"] for item in result["undone"]} == {".ralph", ".ralph/check", ".ralph/kept"}
+    assert {item["path"] for item in result["undone"]} == {".ralph", ".ralph/.gitignore", ".ralph/check", ".ralph/kept"}
     assert not (here.folder / ".ralph").is_symlink()
     assert list((tmp_path / "lure").iterdir()) == []
 
@@ -750,6 +750,7 @@ def test_a_missing_file_that_a_check_names_may_be_created(tmp_path: Path) -> Non
 
 def test_the_list_for_users_names_files_and_parts(here: Repository) -> None:
     assert baseline.read(here.context).lines() == [
+        ".ralph/.gitignore",
         ".ralph/check",
         ".ralph/kept",
         "PLAN.md",
