@@ -35,7 +35,7 @@ class PastAgent(msgspec.Struct, frozen=True):
 
 
 def open_past_agent(path: Path | None, agent_id: str) -> PastAgent:
-    """Open the transcript of an agent. Raises UserError if there is none, or if it cannot be used."""
+    """Open the transcript of an agent. Raises UserError if it is missing or cannot be used."""
     if path is None or not path.exists():
         raise UserError(f"No transcript found for agent ID: {agent_id}")
     try:
