@@ -21,7 +21,7 @@ _WAIT_FOR_ANSWER = ("PreToolUse", "UserPromptSubmit")
 
 
 async def _no_model(_hook: PromptHook, _event: str, _text: str) -> str:
-    raise NotImplementedError
+    raise HostFailure("This session has no model that a hook can ask. Use a hook of type command.")
 
 
 class HookPlace(msgspec.Struct, frozen=True):
