@@ -293,7 +293,9 @@ from bridle.workspace.git import Git
 from tests.attacks.test_nested_repository_runs_programs import git, make_hostile, make_nested
 
 work, note, is_users, mode = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3] == "1", int(sys.argv[4])
-context = SimpleNamespace(folder=work, progress_folder=work, git=Git(work))
+context = SimpleNamespace(
+    folder=work, workspace=work, progress_folder=work, run_folder=work / ".a5c/runs/r1", git=Git(work)
+)
 with git_metadata.agent_at_work(work) as baseline:
     if is_users:
         (work / "lib").chmod(mode)

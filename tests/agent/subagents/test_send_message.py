@@ -48,7 +48,7 @@ def test_an_agent_of_an_earlier_session_continues_with_what_it_knew(tmp_path: Pa
     second = (
         calls(send(agent_id, "MORE")),
         when({"tool_result_of": "SendMessage"}, "Sent."),
-        when({"contains": "KNOWN"}, "Still known."),
+        when({"contains": "KNOWN", "in": "messages"}, "Still known."),
         when({"contains": "Still known."}, "Noted."),
     )
     with raw_host(tmp_path, *second, flags=(*ALLOW, "--resume", SESSION)) as host:
