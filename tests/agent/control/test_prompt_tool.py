@@ -68,6 +68,7 @@ def test_a_denial_has_its_message_and_may_end_the_turn() -> None:
 def test_what_is_no_decision_rejects_the_call(text: str) -> None:
     found = decided(Decides(text))
     assert isinstance(found, Rejected)
+    assert found.is_failure
     assert "mcp__gate__decide must return" in found.text
 
 
@@ -75,6 +76,7 @@ def test_a_tool_that_is_not_there_rejects_the_call_and_names_those_that_are() ->
     tool = Decides("")
     found = asyncio.run(PromptTool("mcp__other", lambda: {tool.name: tool}, print).approve(CALL))
     assert isinstance(found, Rejected)
+    assert found.is_failure
     assert (
         "mcp__other (passed via --permission-prompt-tool) not found. Available MCP tools: mcp__gate__decide"
         in found.text

@@ -15,6 +15,7 @@ from tests.real.side_by_side.compare import Difference
 PAGE = Path(__file__).parents[3] / "docs" / "agent-differences.md"
 HEADER = ["scenario", "where", "the real one", "`bridle-agent`"]
 _EVERYWHERE = re.compile(r"any, as (?P<witness>.+)")
+_AT_TIMES = re.compile(r"at times, in (?P<witness>.+)")
 _CELL = re.compile(r"(?<!\\)\|")
 
 
@@ -29,6 +30,8 @@ class Listed:
     path: str
     real: str
     ours: str
+    at_times: bool = False
+    """Whether the scenario also runs without it: the real one is not the same each time."""
 
     def fits(self, difference: Difference) -> bool:
         """Whether a difference is the one of this row."""
@@ -52,7 +55,8 @@ def unlisted(found: list[Difference], rows: list[Listed], scenario: str) -> list
 
 def vanished(found: list[Difference], rows: list[Listed], scenario: str) -> list[Listed]:
     """What is listed for a scenario and does not differ in it any more."""
-    return [row for row in rows if row.witness == scenario and not any(row.fits(difference) for difference in found)]
+    here = [row for row in rows if row.witness == scenario and not row.at_times]
+    return [row for row in here if not any(row.fits(difference) for difference in found)]
 
 
 def _rows(text: str) -> Iterator[Listed]:
@@ -66,9 +70,11 @@ def _rows(text: str) -> Iterator[Listed]:
         elif inside and set(cells[0]) != {"-"}:
             scenario, paths, real, ours = (_plain(cell) for cell in cells)
             everywhere = _EVERYWHERE.fullmatch(scenario)
-            witness = everywhere["witness"] if everywhere else scenario
+            at_times = _AT_TIMES.fullmatch(scenario)
+            named = everywhere or at_times
+            witness = named["witness"] if named else scenario
             for path in _each(paths):
-                yield Listed(witness, everywhere is not None, path, real, ours)
+                yield Listed(witness, everywhere is not None, path, real, ours, at_times is not None)
 
 
 def _each(paths: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from tests.fixtures.bridle_program import BRIDLE_AGENT as AGENT
 from tests.real.fixtures.installed_programs import claude_program
 from tests.real.side_by_side.catalogue import scenarios
 from tests.real.side_by_side.compare import differences, shape
-from tests.real.side_by_side.listed import listed, unlisted, vanished
+from tests.real.side_by_side.listed import Listed, listed, unlisted, vanished
 from tests.real.side_by_side.play import play
 
 SCENARIOS = scenarios()
@@ -41,6 +41,11 @@ def test_the_real_one_does_not_differ_from_itself(name: str, tmp_path: Path) -> 
 
 def test_every_listed_difference_names_a_scenario() -> None:
     assert [row for row in listed() if row.witness not in SCENARIOS] == []
+
+
+def test_a_difference_that_shows_at_times_need_not_show() -> None:
+    always, at_times = (Listed("a scenario", False, "file", "*", "*", at_times) for at_times in (False, True))
+    assert vanished([], [always, at_times], "a scenario") == [always]
 
 
 def test_there_are_as_many_scenarios_as_promised() -> None:

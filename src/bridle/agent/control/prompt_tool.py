@@ -32,8 +32,9 @@ class PromptTool:
         if tool is None:
             known = ", ".join(tools) or "none"
             return Rejected(
-                f"Error calling tool ({call.tool}): Error: MCP tool {self._name} (passed via --permission-prompt-tool)"
-                f" not found. Available MCP tools: {known}"
+                f"Error: MCP tool {self._name} (passed via --permission-prompt-tool) not found. Available MCP tools:"
+                f" {known}",
+                is_failure=True,
             )
         asked = {"tool_name": call.tool, "input": call.arguments, "tool_use_id": call.call_id}
         result = await tool.run(asked, call_id=call.call_id)
@@ -44,7 +45,7 @@ class PromptTool:
             case {"behavior": "deny"} as decision:
                 text = str(decision.get("message") or _NO_REASON)
                 return Rejected(text, ends_turn=decision.get("interrupt") is True)
-        return Rejected(f"Error calling tool ({call.tool}): {self._name} {_EXPECTED}, got {_text(result)[:200]!r}")
+        return Rejected(f"{self._name} {_EXPECTED}, got {_text(result)[:200]!r}", is_failure=True)
 
 
 def _decision(result: ToolResult) -> Any:

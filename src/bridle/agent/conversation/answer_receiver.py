@@ -82,10 +82,9 @@ class AnswerReceiver:
         """Add an interrupted answer to the log as far as it was received, and its usage to the sums."""
         if not answer.is_counted and isinstance(answer.head.usage, dict):
             self._count(answer, answer.head.usage)
-        if answer.ended is None and (answer.blocks or answer.partial_text):
-            if answer.partial_text.strip():
-                self._block(text_block(answer.partial_text), answer)
-            self._log.answer(answer)
+        if answer.ended is None and answer.partial_text.strip():
+            self._block(text_block(answer.partial_text), answer)
+        self._log.answer(answer)
 
     def _new_answer(self) -> PartialAnswer:
         self.answer = PartialAnswer(RunningCalls(self._run_call))

@@ -124,9 +124,10 @@ class MessageLog:
         )
 
     def answer(self, answer: PartialAnswer) -> None:
-        """Add a complete answer, or what there is of an interrupted one, to history and transcript."""
-        if not answer.blocks:
+        """Add a complete answer, or what there is of an interrupted one, to history and transcript; once."""
+        if answer.is_logged or not answer.blocks:
             return
+        answer.is_logged = True
         self.messages.append({"role": "assistant", "content": [_current(block) for _, block in answer.blocks]})
         head = answer.head
         if (ended := answer.ended) is not None:

@@ -25,6 +25,8 @@ class PartialAnswer(msgspec.Struct):
     ended: AnswerFinished | None = None
     is_counted: bool = False
     """Whether its usage is in the sums."""
+    is_logged: bool = False
+    """Whether it is in the history."""
 
     @property
     def is_visible(self) -> bool:

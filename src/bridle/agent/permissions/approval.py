@@ -23,6 +23,8 @@ class Rejected(msgspec.Struct, frozen=True):
     """The message for the model."""
     ends_turn: bool = False
     """Whether the whole turn is interrupted."""
+    is_failure: bool = False
+    """Whether there is no decision: the call failed and was not denied."""
 
 
 class CallToApprove(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ from bridle.agent.permissions.rules.syntax import canonical
 from bridle.agent.tools.arguments import validate_arguments
 from bridle.agent.tools.call_hooks import BeforeCall, CallHooks
 from bridle.agent.tools.contract.tool import ContentBlock, Tool, ToolResult, failed_result, run_tool
+from bridle.agent.tools.contract.tool_paths import cannot_check_call
 from bridle.agent.tools.hook_decisions import ask_host_and_hooks, with_output
 from bridle.agent.tools.shell_tools import normalize_arguments
 from bridle.agent.tools.shown_arguments import as_sent, show_arguments
@@ -168,6 +169,8 @@ class Toolbox:
             decision = await ask_host_and_hooks(wanted, self._approver, self._hooks)
             self._note(f"{call.name} {call.call_id}: {decision}")
             if isinstance(decision, Rejected):
+                if decision.is_failure:
+                    return FinishedCall(call, cannot_check_call(call.name, decision.text))
                 rejected = failed_result(decision.text)
                 return FinishedCall(call, rejected, is_denied=True, interrupts=decision.ends_turn)
             runs = self._with_arguments(runs, as_sent(runs.arguments, shown, decision.arguments))
