@@ -13,15 +13,18 @@ SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 
 # The longest of the patterns matches a private key: 4096 bits in PEM are about 3300 characters.
 MAX_PATTERN_CHARACTERS = 8192
-_PATTERNS = (
-    r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)",
-    r"\bsk-[A-Za-z0-9_-]{16,}",
-    r"\bgh[opsur]_[A-Za-z0-9]{20,}",
-    r"\bgithub_pat_[A-Za-z0-9_]{20,}",
-    r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
-    r"(?<=\bBearer )[A-Za-z0-9._~+/=-]{8,}",
-    r"(?<=\bbearer )[A-Za-z0-9._~+/=-]{8,}",
-)
+# Each pattern, with texts of which one is part of whatever it matches: searching for these is many times faster.
+_PATTERNS_BY_LITERALS = {
+    ("PRIVATE KEY-----",): r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)",
+    ("sk-",): r"\bsk-[A-Za-z0-9_-]{16,}",
+    ("gho_", "ghp_", "ghs_", "ghu_", "ghr_"): r"\bgh[opsur]_[A-Za-z0-9]{20,}",
+    ("github_pat_",): r"\bgithub_pat_[A-Za-z0-9_]{20,}",
+    ("AKIA", "ASIA"): r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
+    ("Bearer ",): r"(?<=\bBearer )[A-Za-z0-9._~+/=-]{8,}",
+    ("bearer ",): r"(?<=\bbearer )[A-Za-z0-9._~+/=-]{8,}",
+}
+_PATTERNS = tuple(_PATTERNS_BY_LITERALS.values())
+_LITERALS = tuple(literal for literals in _PATTERNS_BY_LITERALS for literal in literals)
 
 
 class Mask:
@@ -33,12 +36,15 @@ class Mask:
         # Longest first: a secret that begins with another one must not leave its tail visible.
         exact = [re.escape(value) for value in sorted(secrets, key=len, reverse=True)]
         self._replace = re.compile("|".join((*exact, *_PATTERNS)), re.DOTALL).sub
+        self._literals = (*secrets, *_LITERALS)
         self._replace_patterns = re.compile("|".join(_PATTERNS), re.DOTALL).sub
         self.reach = max((MAX_PATTERN_CHARACTERS, *map(len, secrets)))
         """How many characters beyond a cut to include, so that no part of a secret is left before it."""
 
     def apply(self, text: str) -> str:
         """Replace the secrets in a text."""
+        if not any(literal in text for literal in self._literals):
+            return text
         return self._replace(MASKED, text)
 
     def apply_to_json(self, value: Any) -> Any:
