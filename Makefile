@@ -72,7 +72,7 @@ fix: $(INSTALLED)
 	@$(BIN)/ruff format
 	@$(BIN)/ruff check --fix
 
-bench: $(INSTALLED) $(PEER_ENVIRONMENTS)
+bench: $(INSTALLED) $(PEER_ENVIRONMENTS) real
 	@$(BIN)/python bench/run.py $(ARGS)
 
 docs: $(INSTALLED)
