@@ -11,7 +11,7 @@ from bridle.agent.conversation.answer_receiver import AnswerReceiver
 from bridle.agent.conversation.turn_result import TurnCounts
 from bridle.agent.model.api.stream_pieces import AnswerFinished
 from bridle.agent.sessions.api_messages import text_block
-from tests.agent.conversation.test_message_log import Sinks, answer_with, call
+from tests.agent.fixtures.message_sinks import Sinks, answer_with, call
 
 NOT_USED = cast("Any", None)
 

@@ -2,74 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
-from typing import Any
 
-from bridle.agent.conversation.message_log import REJECTED, REJECTED_DETAIL, MessageLog, rejected
-from bridle.agent.conversation.partial_answer import PartialAnswer
-from bridle.agent.conversation.running_calls import RunningCalls
-from bridle.agent.model.api.stream_pieces import AnswerFinished
-from bridle.agent.sessions.api_messages import AnswerHead
-from bridle.agent.sessions.history import load
-from bridle.agent.sessions.session import Session
-from bridle.agent.sessions.transcript_entries import Origin
-from bridle.agent.stdio.event_writer import EventWriter
-from bridle.agent.stdio.output import Output
+from bridle.agent.conversation.message_log import REJECTED, REJECTED_DETAIL, rejected
 from bridle.agent.tools.contract.tool import ToolResult
-from bridle.agent.tools.toolbox import FinishedCall, ToolCall
+from bridle.agent.tools.toolbox import FinishedCall
 from bridle.errors import ModelFailure
-from tests.agent.fixtures.recorded_transcripts import Line, lines_in
-
-LIMIT_SECONDS = 30.0
-ID = "aaaaaaaa-0000-4000-8000-000000000001"
-
-
-class Sinks:
-    """A message log and what its three sinks have received."""
-
-    def __init__(self, folder: Path) -> None:
-        self._reading, self._writing = os.pipe()
-        self._path = folder / "session.jsonl"
-        self.session = Session(Origin(session_id=ID, cwd="/project", version="2.1.197"), self._path)
-        self._output = Output(self._writing)
-        self.log = MessageLog(self.session, EventWriter(self._output, "stream-json", is_verbose=True))
-
-    def lines(self) -> list[Line]:
-        """The message lines of the transcript."""
-        self.session.flush()
-        return [line for line in lines_in(self._path) if "uuid" in line]
-
-    def events(self) -> list[dict[str, Any]]:
-        """The printed events; closes standard output."""
-        self._output.flush(LIMIT_SECONDS)
-        os.close(self._writing)
-        with open(self._reading, "rb") as file:
-            return [json.loads(line) for line in file]
-
-    def resumed(self) -> list[Any]:
-        """The history that the next process reads from the transcript."""
-        self.session.flush()
-        return list(load(self._path).messages)
-
-
-def call(name: str) -> ToolCall:
-    return ToolCall(name, "Skill", {"x": 1}, None)
-
-
-def answer_with(log: MessageLog, *calls: ToolCall) -> PartialAnswer:
-    """An answer of the model that is complete and has these calls."""
-
-    async def run(call: ToolCall) -> FinishedCall:
-        raise AssertionError(f"{call.name} must not run")
-
-    answer = PartialAnswer(RunningCalls(run), AnswerHead(id="m1", model="opus", usage={"input_tokens": 1}))
-    for made in calls:
-        log.answer_block(answer, made.block)
-    answer.ended = AnswerFinished("tool_use", None, {"input_tokens": 1, "output_tokens": 2})
-    log.answer(answer)
-    return answer
+from tests.agent.fixtures.message_sinks import Sinks, answer_with, call
 
 
 def test_a_tool_result_is_the_same_message_in_all_three_sinks(tmp_path: Path) -> None:
