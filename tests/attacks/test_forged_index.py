@@ -18,7 +18,7 @@ import pytest
 
 from bridle.workspace import snapshot
 from bridle.workspace.git import Git
-from tests.attacks.fixtures.git_forgery import forge_entry, store
+from tests.attacks.fixtures.git_forgery import forge_entry, forge_tree, store
 from tests.workspace.fixtures.repositories import git, make_repository, write
 
 
@@ -42,6 +42,25 @@ def test_a_commit_has_the_files_on_the_disk(tmp_path: Path, driver: str, attribu
     assert before == "one\n"
     assert tree(after, "a.txt") == "edited\n"
     assert tree(after, "sub/b.txt") == "two\n"
+
+
+@pytest.mark.parametrize("attributes", ["", "*.md text\n"])
+@pytest.mark.parametrize("looks_first", ["the files", "the index"])
+def test_the_tree_that_an_index_names_for_a_folder_hides_nothing(
+    tmp_path: Path, looks_first: str, attributes: str
+) -> None:
+    repo = make_repository(tmp_path / "r")
+    write(repo.folder, {".gitattributes": attributes} if attributes else {})
+    git(repo.folder, "add", "-A")
+    git(repo.folder, "commit", "-q", "--allow-empty", "-m", "attributes")
+    (repo.folder / "sub/b.txt").write_text("edited\n")
+    os.utime(repo.folder / "sub/b.txt", (1, 1))  # older than the index: git need not compare
+    git(repo.folder, "add", "-A")
+    forge_tree(repo.folder, "sub")
+    assert git(repo.folder, "write-tree") == git(repo.folder, "rev-parse", "HEAD^{tree}"), "the forgery works on git"
+    if looks_first == "the index":
+        asyncio.run(snapshot.staged_tree(repo))
+    assert tree(repo, "sub/b.txt") == "edited\n"
 
 
 def test_a_filter_that_is_gone_again_hides_nothing(tmp_path: Path) -> None:

@@ -102,8 +102,9 @@ class FilesIndex:
                 self._git.unmarked = frozenset({self._source})
         if data[:8] not in (index_file.VERSION_2, index_file.VERSION_3):
             await self._git.run("update-index", "--index-version", "2", variables=self.variables)
-        elif data[:8] == index_file.VERSION_2:  # has no intent-to-add entries, which git adds without reporting it
-            self.tree = self._git.trees.get(self._source, "") if self._source is not None else ""
+        elif data[:8] == index_file.VERSION_2 and self._source in self._git.own_indexes:
+            # It has no intent-to-add entries, which git adds without reporting it.
+            self.tree = self._git.trees.get(self._source, "")
         self._is_replaceable = self._has_only_entries(data)
         may_convert = await exact_bytes.may_convert(self._git, data)
         if self._source not in self._git.own_indexes:
@@ -120,8 +121,9 @@ class FilesIndex:
         return True
 
     async def _compare_all(self, *, may_convert: bool) -> None:
-        """Compare the content of all files with the entries of an index whose stat data may be forged."""
-        data = self._path.read_bytes()
+        """Compare the content of all files with the entries of an index whose stat data and trees may be forged."""
+        data = index_file.without_trees(self._path.read_bytes(), self.id_length)
+        self._rewrite(data)
         entries = list(index_file.entries(data, self.id_length))
         if may_convert:  # a file with the very bytes of its blob is unchanged, whatever the conversions are now
             entries = await asyncio.to_thread(index_file.differing, entries, self._git.folder)
@@ -246,9 +248,7 @@ class FilesIndex:
     def trust_sizes(self) -> None:
         """Restore the sizes of all entries, for a `git read-tree` that requires unchanged files."""
         if self._sizes:
-            facts = self._path.stat()
-            disk.write_private(self._path, self._with_sizes())
-            os.utime(self._path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+            self._rewrite(self._with_sizes())
             self._sizes, self._identity = {}, None
 
     def _with_sizes(self) -> bytes:
@@ -270,14 +270,19 @@ class FilesIndex:
 
     def _clear_sizes(self, positions: Iterable[int]) -> None:
         """Let git compare the content of the entries with these sizes: it does so where they are 0."""
-        facts, data = self._path.stat(), bytearray(self._path.read_bytes())
+        data = bytearray(self._path.read_bytes())
         self._sizes = {at: bytes(data[at : at + 4]) for at in positions}
         if not any(any(size) for size in self._sizes.values()):
             return
         for at in self._sizes:
             data[at : at + 4] = bytes(4)
         index_file.seal(data, self.id_length)
-        disk.write_private(self._path, bytes(data))
+        self._rewrite(bytes(data))
+
+    def _rewrite(self, data: bytes) -> None:
+        """Replace the content; the mtime stays, by which git knows which entries it must compare with the files."""
+        facts = self._path.stat()
+        disk.write_private(self._path, data)
         os.utime(self._path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
 
 

@@ -30,6 +30,8 @@ _HASHED_MODES = frozenset(struct.pack(">I", mode) for mode in (0o100644, 0o10075
 _HASHED_BYTES = 64 * 1024 * 1024
 # Extensions that a plain copy of the entries would lose: split index, fsmonitor, untracked cache, sparse index.
 _EXTENSION = re.compile(rb"link|FSMN|UNTR|sdir")
+# The extension with the trees that git has written for the entries.
+_TREES = b"TREE"
 
 
 class Identity(NamedTuple):
@@ -95,6 +97,13 @@ def _patterns(times: Iterable[bytes]) -> Iterator[re.Pattern[bytes]]:
 
 def entries(data: bytes, id_length: int) -> Iterator[Entry]:
     """Yield the entries of files and links of an index of version 2 or 3."""
+    for at, name, end in _positions(data, id_length):
+        if data[at + _MODE : at + _MODE + 4] in _HASHED_MODES:
+            yield Entry(at + _SIZE, data[at + _ID : at + _ID + id_length // 2], data[name:end])
+
+
+def _positions(data: bytes, id_length: int) -> Iterator[tuple[int, int, int]]:
+    """Yield where each entry begins, and where its name begins and ends."""
     at, id_bytes = _HEADER_BYTES, id_length // 2
     for _ in range(int.from_bytes(data[8:12], "big")):
         flags = at + _ID + id_bytes
@@ -102,9 +111,25 @@ def entries(data: bytes, id_length: int) -> Iterator[Entry]:
         end = data.find(b"\0", name)
         if end < 0:
             return
-        if data[at + _MODE : at + _MODE + 4] in _HASHED_MODES:
-            yield Entry(at + _SIZE, data[at + _ID : flags], data[name:end])
+        yield at, name, end
         at += (end - at) // 8 * 8 + 8
+
+
+def without_trees(data: bytes, id_length: int) -> bytes:
+    """Return an index of version 2 or 3 without its trees, which git would use without comparing the entries."""
+    at = _HEADER_BYTES
+    for begin, _, end in _positions(data, id_length):
+        at = begin + (end - begin) // 8 * 8 + 8
+    start, others, last = at, b"", len(data) - id_length // 2
+    while at <= last - 8:
+        end = at + 8 + int.from_bytes(data[at + 4 : at + 8], "big")
+        others += b"" if data.startswith(_TREES, at) else data[at:end]
+        at = end
+    if at != last:
+        return data  # git reports the damage
+    shortened = bytearray(data[:start] + others + data[last:])
+    seal(shortened, id_length)
+    return bytes(shortened)
 
 
 def lines_for(data: bytes, id_length: int, objects: Mapping[str, str], folder: Path) -> bytes:
