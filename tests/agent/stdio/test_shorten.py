@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ def test_what_has_too_many_names_does_not_fit() -> None:
 
 
 def test_a_shortened_text_gets_its_original_wherever_it_stands() -> None:
-    cut: dict[str, str] = {}
+    cut: dict[str, Any] = {}
     value = {"a": "x" * 30, "b": "short"}
     shown = shorten(value, 10, cut=cut)
     assert shown["a"] != value["a"]
@@ -46,3 +47,15 @@ def test_a_shortened_text_gets_its_original_wherever_it_stands() -> None:
         "updatedInput": value,
         "more": ["x" * 30, 1],
     }
+
+
+def test_texts_and_lists_that_differ_only_where_they_are_cut_get_their_own_originals() -> None:
+    old, new = "x" * 60, "x" * 29 + "y" + "x" * 30
+    value = {
+        "edits": [{"old_string": old, "new_string": new}],
+        "lists": [[1, 2, 3, 4], [1, 2, 3, 5], [1, 2, 3], ["x" * 60] * 4],
+    }
+    cut: dict[str, Any] = {}
+    shown = shorten(value, 10, 3, cut)
+    assert len(shown["lists"][0]) == 3
+    assert restored(json.loads(json.dumps(shown)), cut) == value

@@ -33,13 +33,13 @@ class HostRequests:
         """Send a request and return the payload of its response.
 
         Raises HostFailure if the host reports an error, or closes its input before it responds. A cancelled request is
-        cancelled at the host too. In a request that is too long for the host texts are shortened; where the response
-        repeats one of them, it has the original again.
+        cancelled at the host too. In a request that is too long for the host texts and lists are shortened; where the
+        response repeats one of them, it has the original again.
         """
         if self._is_closed:
             raise HostFailure(ALREADY_CLOSED)
         request_id = self._new_id()
-        cut: dict[str, str] = {}
+        cut: JsonObject = {}
         line = self._line(request_id, request, cut)
         response: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
         self._pending[request_id] = response
@@ -54,7 +54,7 @@ class HostRequests:
         finally:
             self._pending.pop(request_id, None)
 
-    def _line(self, request_id: str, request: JsonObject, cut: dict[str, str]) -> bytes:
+    def _line(self, request_id: str, request: JsonObject, cut: JsonObject) -> bytes:
         line = encode(ControlRequest(request_id=request_id, request=request))
         if self._line_limit is None or len(line) <= self._line_limit:
             return line
