@@ -29,6 +29,10 @@ def use(name: str, **sent: Any) -> Line:
     return {"type": "tool_use", "name": name, "input": sent}
 
 
+def wait_for(path: Path) -> str:
+    return f"until [ -e '{path}' ]; do sleep 0.1; done; echo {path.name} is there"
+
+
 def answers_of(lines: list[Line]) -> list[Any]:
     return [line["tool_use_result"] for line in lines if line["type"] == "user" and "tool_use_result" in line]
 
@@ -87,6 +91,34 @@ def test_a_message_that_comes_after_the_last_call_of_an_agent_is_read_before_it_
         assert host.end() == 0
     assert "<result>The report.</result>" in json.dumps(bodies[-1]["messages"])
     assert sum(line.get("subtype") == "task_notification" for line in host.lines) == 1
+
+
+def test_a_message_to_an_agent_that_is_ending_continues_it(tmp_path: Path) -> None:
+    """Its last answer is there, and a command that it left running takes seconds to end."""
+    ended, trapped = tmp_path / "ended", tmp_path / "trapped"
+    hook = {"hooks": {"SubagentStop": [{"hooks": [{"type": "command", "command": f"touch '{ended}'"}]}]}}
+    stubborn = f"trap '' TERM; touch '{trapped}'; while :; do sleep 1; done"
+    answers = (
+        calls(agent("BEHIND", run_in_background=True)),
+        when({"tool_result_of": "Agent"}, use("Bash", command=wait_for(ended)), capture=AGENT_ID),
+        when({"contains": "BEHIND"}, use("Bash", command=stubborn, run_in_background=True)),
+        when({"tool_result_of": "Bash", "contains": "background"}, use("Bash", command=wait_for(trapped))),
+        when({"tool_result_of": "Bash", "contains": "trapped is there"}, "Too early."),
+        when(
+            {"tool_result_of": "Bash", "contains": "ended is there"},
+            use("SendMessage", to="${id}", summary="s", message="LATE"),
+        ),
+        when({"tool_result_of": "SendMessage"}, "Sent."),
+        when({"contains": "LATE"}, "The report."),
+        when({"contains": "Too early."}, "Noted."),
+        when({"contains": "The report."}, "Noted, too."),
+    )
+    with raw_host(tmp_path, *answers, flags=(*ALLOW, "--settings", json.dumps(hook))) as host:
+        host.prompt("go")
+        host.until(lambda line: line.get("result") == "Noted, too.")
+        assert host.end() == 0
+    [sent] = [detail for detail in answers_of(host.lines) if "success" in detail]
+    assert sent["success"] is True
 
 
 def test_a_sub_agent_without_the_tool_cannot_send(tmp_path: Path) -> None:

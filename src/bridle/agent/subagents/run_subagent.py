@@ -51,12 +51,17 @@ class Subagent:
         self._parts, self.log = parts, parts.log
         self._model = parts.setup.model.shown
         self._messages: list[str] = []
+        self._is_ending = False
+        self.ended = asyncio.Event()
+        """Set when nothing of the agent runs any more and its transcript is closed."""
         self.kept: GitWorktree | None = None
         """The worktree of an agent that has ended and changed something in it."""
 
-    def tell(self, text: str) -> None:
-        """Add a message of another agent, which this one reads before its next request."""
-        self._messages.append(text)
+    def tell(self, text: str) -> bool:
+        """Add a message of another agent, to be read before the next request; return False where none will come."""
+        if not self._is_ending:
+            self._messages.append(text)
+        return not self._is_ending
 
     def announce(self) -> None:
         """Print that the agent starts."""
@@ -141,7 +146,11 @@ class Subagent:
 
     async def _end(self, status: str) -> None:
         """End what the agent left running, and print its end."""
-        self.kept = await self._parts.close()
+        self._is_ending = True
+        try:
+            self.kept = await self._parts.close()
+        finally:
+            self.ended.set()
         self.log.emit(TaskUpdated(task_id=self.log.identity.id, patch=TaskPatch(status, now_ms())))
 
     def _notify(self, status: str) -> None:

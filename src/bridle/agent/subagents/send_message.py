@@ -68,8 +68,9 @@ class SendMessage:
         if request.to == MAIN:
             return self._to_main(request.message)
         if (agent := self._live.find(request.to)) is not None:
-            agent.tell(request.message)
-            return _answer(f"Message queued for delivery to {request.to} at its next tool round.", is_sent=True)
+            if agent.tell(request.message):
+                return _answer(f"Message queued for delivery to {request.to} at its next tool round.", is_sent=True)
+            await agent.ended.wait()  # it ends what its calls left running: then it can be continued
         if _AGENT_ID.fullmatch(request.to) is None:
             return _answer(
                 f"No agent named '{request.to}' is currently addressable. Spawn a new one or use the agent ID.",
