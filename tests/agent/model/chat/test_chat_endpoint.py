@@ -24,6 +24,7 @@ from bridle.agent.model.client import connect
 from bridle.errors import ModelFailure
 from tests.agent.fixtures.loopback_server import (
     PATIENCE_SECONDS,
+    Peer,
     Server,
     answering,
     chunked,
@@ -231,6 +232,33 @@ def test_a_server_that_refuses_stream_options_is_asked_without_them() -> None:
     asked = ask(refused, FINE)
     assert asked.text == "Fine."
     assert ["stream_options" in json.loads(request.body) for request in asked.server.requests] == [True, False]
+
+
+def test_questions_that_are_refused_at_the_same_time_are_all_asked_without_stream_options() -> None:
+    async def run() -> list[str]:
+        both = asyncio.Barrier(2)
+
+        async def play(peer: Peer, _server: Server) -> None:
+            while (request := await peer.request()) is not None:
+                if "stream_options" in request.document:
+                    await both.wait()
+                await peer.send(error(400, "unknown: stream_options") if "stream_options" in request.document else FINE)
+
+        async with asyncio.timeout(PATIENCE_SECONDS), serving(play) as server:
+            environment = {"BRIDLE_ENDPOINT": "chat", "OPENAI_BASE_URL": f"{server.url}/v1"}
+            client = connect(chat_credentials(environment), environment)
+            sent = msgspec.structs.replace(question(), model=resolve_model("m", environment))
+
+            async def answer() -> str:
+                blocks = [piece.block async for piece in client.answer(sent) if isinstance(piece, BlockFinished)]
+                return "".join(block["text"] for block in blocks)
+
+            try:
+                return list(await asyncio.gather(answer(), answer()))
+            finally:
+                await client.close()
+
+    assert asyncio.run(run()) == ["Fine.", "Fine."]
 
 
 def test_another_model_takes_over_after_an_error_that_cannot_be_retried() -> None:

@@ -61,6 +61,7 @@ class ChatEndpoint:
         self, question: Question, model: Model, max_tokens: int | None
     ) -> AsyncGenerator[StreamOpened | WholeMessage | JsonObject, None]:
         """Request a stream and yield its frames."""
+        has_asked_for_usage = self._asks_for_usage  # another question may have been refused in the meantime
         try:
             model_id = await self._model_id(model)
             async with await self._request(question, model_id, max_tokens, stream=True) as response:
@@ -80,7 +81,7 @@ class ChatEndpoint:
         except NetworkError as error:
             raise endpoint_error(from_network(error)) from error
         except EndpointError as error:
-            if not (self._asks_for_usage and _refuses_usage(request_error_of(error))):
+            if not (has_asked_for_usage and _refuses_usage(request_error_of(error))):
                 raise
             self._asks_for_usage = False
             async for piece in self.stream(question, model, max_tokens):
