@@ -44,6 +44,17 @@ def test_files_are_rewound_to_a_message_of_the_user(tmp_path: Path) -> None:
         assert not (host.workspace / "a.txt").exists()
 
 
+def test_the_files_that_a_sub_agent_changed_are_rewound_too(tmp_path: Path) -> None:
+    task = calls(("Agent", {"description": "d", "prompt": "WRITE"}))
+    answers = (write("a.txt", "one"), says("1"), task, write("b.txt", "two"), says("Written."), says("2"))
+    with raw_host(tmp_path, *answers, flags=("--permission-mode", "acceptEdits"), environment=ENABLED) as host:
+        turn(host, FIRST)
+        turn(host, SECOND)
+        assert (host.workspace / "b.txt").read_text() == "two"
+        assert ask(host, "1", subtype="rewind_files", user_message_id=SECOND)["response"] == {"canRewind": True}
+        assert not (host.workspace / "b.txt").exists()
+
+
 def test_a_resumed_and_a_forked_session_can_rewind(tmp_path: Path) -> None:
     flags = ("--permission-mode", "acceptEdits")
     with raw_host(tmp_path, write("a.txt", "one"), says("1"), flags=flags, environment=ENABLED) as host:
