@@ -194,9 +194,7 @@ class AgentFactory:
         )
         memory = FileMemory()
         memory.before_change = self._memory.before_change
-        own = run_tools.make_tools(
-            inputs, self._setup, log.session.id, shell, background, self._ask_small_model, memory
-        )
+        own = run_tools.make_tools(inputs, setup, log.session.id, shell, background, self._ask_small_model, memory)
         tools = self._toolbox.known | {tool.name: tool for tool in own if tool.name in _OWN}
         tools |= {tool.name: tool for tool in self.tools(setup, identity)}
         approver = AgentApprover(self._approver, identity.id) if self._approver is not None else None

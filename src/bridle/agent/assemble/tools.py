@@ -63,7 +63,7 @@ def make_tools(
                 results_folder=results,
                 ask_small_model=ask_small_model,
                 search_web=search_web if has_web_search(inputs.environment) else None,
-                is_hidden=lambda path: is_hidden(path, setup.policy),
+                is_hidden=lambda path: is_hidden(path, setup.current_policy()),
             )
         ),
         *shell_tools(shell, background, results_folder=results, limits=limits),

@@ -136,8 +136,9 @@ def is_hidden(path: str, policy: Policy) -> bool:
     if not patterns:  # the usual case; a search can find very many files
         return False
     resolved = resolve(path, policy.cwd, policy.home)
+    folders = (policy.cwd,) if policy.checkout is None else (policy.cwd, policy.checkout)
     return resolved is None or any(
-        matches_any_case(pattern, resolved, cwd=policy.cwd, home=policy.home) for pattern in patterns
+        matches_any_case(pattern, resolved, cwd=folder, home=policy.home) for pattern in patterns for folder in folders
     )
 
 
