@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,7 @@ from bridle.agent.hooks.definitions import PromptHook
 from bridle.agent.hooks.outcome import Condition
 from bridle.agent.hooks.prompt_hook import question, run_prompt
 from bridle.errors import ModelFailure
+from tests.agent.fixtures.raw_host import raw_host, says
 
 PAYLOAD = {"hook_event_name": "PreToolUse"}
 DATA = '{"hook_event_name":"PreToolUse"}'
@@ -80,3 +83,14 @@ def test_no_model_is_asked_at_the_start_and_the_end_of_a_session() -> None:
         assert "use type command" in output.stderr
 
     asyncio.run(main())
+
+
+def test_a_short_name_of_a_model_is_the_one_that_the_environment_names(tmp_path: Path) -> None:
+    table = {"UserPromptSubmit": [{"hooks": [{"type": "prompt", "prompt": "Fine?", "model": "haiku"}]}]}
+    answers = says('{"ok": true, "reason": "so"}'), says("Done.")
+    flags, environment = ("--settings", json.dumps({"hooks": table})), {"ANTHROPIC_DEFAULT_HAIKU_MODEL": "own-model"}
+    with raw_host(tmp_path, *answers, flags=flags, environment=environment) as host:
+        host.prompt("go")
+        host.result()
+        assert host.bodies()[0]["model"] == "own-model"
+        assert host.end() == 0

@@ -168,6 +168,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
         model_for=lambda now: (
             models.plan_model(now.model, inputs.environment) if now.policy.mode == "plan" else now.model
         ),
+        resolve=lambda name: models.resolve_model(name, inputs.environment),
     )
     if hooks is not None:
         hooks.hooks.ask = requests.ask_hook

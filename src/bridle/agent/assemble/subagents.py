@@ -19,6 +19,7 @@ from bridle.agent.conversation.message_log import MessageLog
 from bridle.agent.conversation.model_requests import ModelRequests
 from bridle.agent.conversation.model_setup import ConversationOptions, Limits, ModelSetup, PromptSource, RequestHead
 from bridle.agent.conversation.session_hooks import SessionHooks
+from bridle.agent.model.api.models import Model, effort_for
 from bridle.agent.permissions.approval import Approver
 from bridle.agent.prompt.environment_info import environment_section, gather_context, opening_reminder
 from bridle.agent.sessions.api_messages import text_block
@@ -185,7 +186,7 @@ class AgentFactory:
                 definition, caller.policy.mode, may_bypass=self._may_bypass, is_trusted=_is_trusted(inputs)
             ),
         )
-        hooks = self._agent_hooks(log)
+        hooks = self._agent_hooks(log, setup.model)
         names = chosen_tools(
             definition,
             self._toolbox.names,
@@ -266,12 +267,14 @@ class AgentFactory:
         session.on_written = main.on_written
         return AgentLog(session, self._writer, identity, shows_texts=lambda: self.shows_texts, cwd=str(place))
 
-    def _agent_hooks(self, log: AgentLog) -> AgentHooks | None:
+    def _agent_hooks(self, log: AgentLog, model: Model) -> AgentHooks | None:
         if self._hooks is None:
             return None
         return AgentHooks(
             self._hooks,
             self._inputs.environment,
+            partial(self._requests.ask_hook, log=log),
+            lambda: effort_for(model, self._inputs.options.effort, self._inputs.environment),
             agent_id=log.identity.id,
             agent_type=log.identity.type,
             transcript_path=lambda: str(log.session.path or ""),

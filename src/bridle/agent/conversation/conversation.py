@@ -217,10 +217,11 @@ class Conversation:
     async def _prompt_hooks(
         self, hooks: SessionHooks, prompt: Prompt, skill: SkillCall | None
     ) -> tuple[str, HookOutcome]:
-        """Run the hooks of a prompt; return the last event and its outcome.
+        """Run the hooks of a prompt; return the last event and its outcome, with the texts of all for the model.
 
         An interrupt ends them, and then the turn.
         """
+        contexts: tuple[str, ...] = ()
         runs = {"UserPromptSubmit": hooks.prompt(prompt.text)}
         if skill is not None and hooks.hooks.has("UserPromptExpansion"):
             name, _, arguments = prompt.text.strip().removeprefix("/").partition(" ")
@@ -231,6 +232,7 @@ class Conversation:
             for event, running in runs.items():  # noqa: B007  # the last one is returned
                 self._waiting = asyncio.create_task(running)
                 outcome = await self._waiting
+                contexts += outcome.contexts
                 if outcome.block is not None or outcome.stops is not None:
                     break
         except asyncio.CancelledError:
@@ -241,7 +243,7 @@ class Conversation:
             self._waiting = None
             for running in runs.values():
                 running.close()
-        return event, outcome
+        return event, msgspec.structs.replace(outcome, contexts=contexts)
 
     def _blocked(self, event: str, prompt: Prompt, outcome: HookOutcome) -> Ending:
         """End a turn whose prompt a hook blocked; the model never sees it."""
@@ -253,10 +255,10 @@ class Conversation:
         return Ending(text=text, is_local=True, terminal_reason=None)
 
     def _add_prompt(self, prompt: Prompt, skill: SkillCall | None, contexts: list[str]) -> LineId:
-        if skill is not None:
-            return self.log.skill_command(skill.shown, skill.body, typed=prompt.text, uuid=prompt.uuid)
-        mode, files = self.setup.policy.mode, self._mentioned_files(prompt.text)
         notes = [text_block(f"<system-reminder>\n{text}\n</system-reminder>") for text in contexts]
+        if skill is not None:
+            return self.log.skill_command(skill.shown, skill.body, notes, typed=prompt.text, uuid=prompt.uuid)
+        mode, files = self.setup.policy.mode, self._mentioned_files(prompt.text)
         return self.log.prompt(prompt.content, [*files, *notes], permission_mode=mode, uuid=prompt.uuid)
 
     async def _interruptible(self, turn: Turn) -> Ending:

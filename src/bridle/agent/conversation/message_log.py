@@ -69,9 +69,11 @@ class MessageLog:
         self._add_user([*blocks_of(content), *attached])
         return self.session.prompt(content, permission_mode=permission_mode, uuid=uuid)
 
-    def skill_command(self, shown: str, body: Content, *, typed: str, uuid: str | None) -> LineId:
+    def skill_command(
+        self, shown: str, body: Content, attached: list[Block], *, typed: str, uuid: str | None
+    ) -> LineId:
         """Add a slash command that calls a skill; `body` is the text of the skill, or the blocks of a prompt."""
-        self._add_user([text_block(shown), *blocks_of(body)])
+        self._add_user([text_block(shown), *blocks_of(body), *attached])
         line = self.session.command(shown, typed=typed, uuid=uuid)
         self.session.note(blocks_of(body), is_meta=True)
         return line

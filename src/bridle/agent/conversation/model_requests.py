@@ -60,12 +60,14 @@ class ModelRequests:
         on_compacted: Callable[[], None] = lambda: None,
         totals: Totals | None = None,
         model_for: Callable[[ModelSetup], Model] = lambda setup: setup.model,
+        resolve: Callable[[str], Model] = lambda name: resolve_model(name, {}),
     ) -> None:
         """`on_compacted` runs after a summary has replaced messages; a sub-agent counts in its session's `totals`.
 
-        `model_for` returns the model of the next request, which may depend on the permission mode.
+        `model_for` returns the model of the next request, which may depend on the permission mode; `resolve` that of a
+        name.
         """
-        self._model_for = model_for
+        self._model_for, self._resolve = model_for, resolve
         self._log, self._setup, self._options, self._prompt, self._toolbox = log, setup, options, prompt, toolbox
         self._connect, self._hooks, self._on_compacted = connect, hooks, on_compacted
         self._compaction = LogCompaction(log, compactor, self._count_cost)
@@ -152,13 +154,17 @@ class ModelRequests:
         )
         return await ask_for_blocks(await self._connected(), request, self._count_cost)
 
-    async def ask_hook(self, hook: PromptHook, event: str, text: str) -> str:
-        """Ask the question of a prompt hook, for the end of a turn with the conversation; its cost counts."""
+    async def ask_hook(self, hook: PromptHook, event: str, text: str, *, log: MessageLog | None = None) -> str:
+        """Ask the question of a prompt hook, for the end of a turn with the conversation; its cost counts.
+
+        `log` has the conversation of the sub-agent that the event is about.
+        """
         with_conversation = event in prompt_hook.STOPS
+        conversation = (log or self._log).messages if with_conversation else ()
         system = prompt_hook.SYSTEM + (prompt_hook.OF_CONVERSATION if with_conversation else "")
         request = Question(
-            model=self._setup.model if hook.model is None else resolve_model(hook.model, {}),
-            messages=(*(self._log.messages if with_conversation else ()), {"role": "user", "content": text}),
+            model=self._setup.model if hook.model is None else self._resolve(hook.model),
+            messages=(*conversation, {"role": "user", "content": text}),
             system=(text_block(system),),
             thinking_tokens=0,
             effort=self._options.effort,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,12 @@ class Hooks:
         self.ask: Ask = _no_model
         """Asks a model the question of a prompt hook."""
         self._background: set[asyncio.Task[HookOutput]] = set()
+
+    def asking(self, ask: Ask) -> Hooks:
+        """Return the same hooks, whose questions are asked in another way."""
+        other = copy.copy(self)
+        other.ask = ask
+        return other
 
     def add(self, table: HookTable) -> None:
         """Add the hooks that a host registers."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from bridle.agent.conversation.session_hooks import SessionHooks, StopDecision, decision_of, stop_fields
+from bridle.agent.hooks.prompt_hook import Ask
 
 
 class AgentHooks(SessionHooks):
@@ -14,14 +15,17 @@ class AgentHooks(SessionHooks):
         self,
         session: SessionHooks,
         environment: Mapping[str, str],
+        ask: Ask,
+        effort: Callable[[], str | None],
         *,
         agent_id: str,
         agent_type: str,
         transcript_path: Callable[[], str],
     ) -> None:
+        """`ask` asks a model about the conversation of the agent; `effort` returns that of its own model."""
         agent = {"agent_id": agent_id, "agent_type": agent_type}
         self._transcript_path = transcript_path
-        super().__init__(session.hooks, environment, session.mode, session.effort, agent)
+        super().__init__(session.hooks.asking(ask), environment, session.mode, effort, agent)
 
     async def begin(self) -> tuple[str, ...]:
         """Run SubagentStart; return its texts for the agent."""

@@ -109,6 +109,17 @@ SCENARIOS = (
         files={**ALL, "sub/a.txt": "hello\n"},
     ),
     scenario("what hooks are given about a failure", ALL, error(400, message="no luck"), start=bash()),
+    Scenario(
+        "what hooks are given by an agent with another model",
+        (prompt("go", "--allowedTools", "Bash", "Agent"),),
+        (
+            calls("Agent", description="d", prompt="sub task", subagent_type="Explore", model="haiku"),
+            calls("Bash", command="echo inner"),
+            says("Inner done."),
+            DONE,
+        ),
+        files=ALL,
+    ),
     scenario("what hooks are given about a denial", ALL, TOUCH, DONE, start=prompt("go")),
     scenario(
         "what hooks are given about a command of the user",
@@ -254,6 +265,18 @@ SCENARIOS = (
         start=prompt("/greet bob"),
     ),
     scenario(
+        "hooks add context to a command of the user",
+        {
+            **hooks(
+                UserPromptExpansion=specific("UserPromptExpansion", additionalContext="of the command"),
+                UserPromptSubmit=specific("UserPromptSubmit", additionalContext="of the prompt"),
+            ),
+            "<home>/.claude/commands/greet.md": "Say hello",
+        },
+        DONE,
+        start=prompt("/greet bob"),
+    ),
+    scenario(
         "a hook sends the model back",
         hooks(Stop="cat >/dev/null; [ -e <workspace>/once ] || { touch <workspace>/once; echo more >&2; exit 2; }"),
         says("Half."),
@@ -355,6 +378,17 @@ SCENARIOS = (
         hooks(Stop=asks("Done?")),
         says("Half."),
         says('{"ok": false, "impossible": true, "reason": "never"}'),
+    ),
+    scenario(
+        "a condition at the end of a sub-agent",
+        hooks(SubagentStop=asks("Done?")),
+        calls("Agent", description="d", prompt="sub task", subagent_type="general-purpose", model="haiku"),
+        says("Half."),
+        says('{"ok": false, "reason": "more"}'),
+        says("All."),
+        says('{"ok": true, "reason": "so"}'),
+        DONE,
+        start=prompt("go", "--allowedTools", "Bash", "Agent"),
     ),
     scenario("a condition without an answer", hooks(UserPromptSubmit=asks("Fine?")), says("hmm"), DONE),
     scenario(
