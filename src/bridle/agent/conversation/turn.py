@@ -66,6 +66,8 @@ class Turn:
         self._before_result, self._before_request = before_result, before_request
         self._hooks, self._stop_hooks = hooks, StopHooks(hooks)
         self._receiver = AnswerReceiver(log, requests, setup, toolbox, counts, shows_frames=options.shows_frames)
+        self._folder = setup.shell_folder()
+        """The working folder before the calls of an answer: they begin while it still comes."""
         self._has_compacted = False
         self._nudges = self._empties = self._continuations = self._missing_calls = 0
 
@@ -191,7 +193,6 @@ class Turn:
 
     async def _after_calls(self, answer: PartialAnswer) -> Ending | None:
         finished: list[FinishedCall] = []
-        folder = self._setup.shell_folder()
         while answer.calls.unanswered:
             done = await answer.calls.next_done()
             finished.append(done)
@@ -205,7 +206,7 @@ class Turn:
         self._add_results(answer)
         self._receiver.answer = None
         await self._log.save()
-        if self._hooks is not None and (ending := await self._after_batch(self._hooks, finished, folder)) is not None:
+        if self._hooks is not None and (ending := await self._after_batch(self._hooks, finished)) is not None:
             return ending
         structured = self._structured
         if structured is not None and structured.has_value:
@@ -218,10 +219,11 @@ class Turn:
             self._before_request()
         return ending
 
-    async def _after_batch(self, hooks: SessionHooks, finished: list[FinishedCall], folder: str) -> Ending | None:
+    async def _after_batch(self, hooks: SessionHooks, finished: list[FinishedCall]) -> Ending | None:
         """Run the hooks that follow the calls of an answer."""
         after = await hooks.after_batch(finished)
-        await hooks.folder_changed(folder, self._setup.shell_folder())
+        before, self._folder = self._folder, self._setup.shell_folder()
+        await hooks.folder_changed(before, self._folder)
         if after.stops is not None:
             return Ending(stop_reason=self._counts.stop_reason, terminal_reason="hook_stopped")
         for text in after.texts:
