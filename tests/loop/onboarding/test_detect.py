@@ -95,6 +95,20 @@ JEST = package(scripts={"test": "jest"})
             "python -m pip install -e '.[dev]'",
         ),
         (
+            {
+                "requirements.txt": "flask\n",
+                "pyproject.toml": "[project.optional-dependencies]\ndev = ['pytest']\n",
+                "tests/test_a.py": PYTEST,
+            },
+            "python -m pytest -q",
+            "python -m pip install -r requirements.txt pytest",
+        ),
+        (
+            {"pyproject.toml": "[build-system]\n[project.optional-dependencies]\n\"'; rm x; '\" = ['pytest']\n"},
+            "python -m pytest -q",
+            "python -m pip install -e . pytest",
+        ),
+        (
             {"requirements.txt": "flask\n", "tests/test_a.py": PYTEST},
             "python -m pytest -q",
             "python -m pip install -r requirements.txt pytest",

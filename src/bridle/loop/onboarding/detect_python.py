@@ -13,6 +13,8 @@ from msgspec import Struct
 from bridle.loop.onboarding.candidates import Candidate, DetectedCommands, Which, read_text
 
 # The folders of test files, and how many of them are read to detect their test runner.
+# The name of an extra, as packages may have it. It gets into a command.
+_EXTRA = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _TEST_FOLDERS = (".", "tests", "test")
 _TEST_FILES = 20
 _CONFIGURATIONS = (
@@ -109,9 +111,10 @@ def _environment(folder: Path, which: Which) -> _Environment:
 def _requirements(folder: Path) -> str:
     """Return the arguments for pip install, with the test runner that the checks need."""
     files = [name for name in _CONFIGURATIONS if name.endswith(".txt") and (folder / name).is_file()]
-    extra = _extra_with_pytest(folder)
+    is_package = (folder / "setup.py").is_file() or "[build-system]" in read_text(folder, "pyproject.toml")
+    extra = _extra_with_pytest(folder) if is_package else None
     words = [f"-r {name}" for name in files]
-    if (folder / "setup.py").is_file() or "[build-system]" in read_text(folder, "pyproject.toml"):
+    if is_package:
         words.append(f"-e '.[{extra}]'" if extra else "-e .")
     has_runner = extra is not None or any(_names_pytest(read_text(folder, name)) for name in files)
     if words and not has_runner and _pytest(folder) is not None:
@@ -127,7 +130,8 @@ def _extra_with_pytest(folder: Path) -> str | None:
         return None
     extras = project.get("optional-dependencies") if isinstance(project, dict) else None
     for name, requirements in extras.items() if isinstance(extras, dict) else ():
-        if isinstance(requirements, list) and any(_names_pytest(str(one)) for one in requirements):
+        has_pytest = isinstance(requirements, list) and any(_names_pytest(str(one)) for one in requirements)
+        if has_pytest and _EXTRA.fullmatch(name):
             return str(name)
     return None
 
