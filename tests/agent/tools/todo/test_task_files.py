@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from bridle.agent.tools.todo.restore_tasks import restore_task
 from bridle.agent.tools.todo.task_files import TaskFiles
 from bridle.agent.tools.todo.task_items import TaskItems, TaskUpdateInput
 
@@ -62,3 +65,11 @@ def test_a_folder_that_cannot_be_written_does_not_stop_the_list(tmp_path: Path) 
     (tmp_path / "file").write_text("")
     found = items(tmp_path / "file" / "tasks")
     assert found.add("Do A", "", None, {}).id == "1"
+
+
+@pytest.mark.parametrize("task_id", ["../../outside", "/etc/x", "", "1/2", "9" * 5000, "2\n"])
+def test_a_task_of_a_transcript_with_another_name_than_a_number_is_no_task(tmp_path: Path, task_id: str) -> None:
+    found = items(tmp_path / "tasks" / "id")
+    restore_task(found, "TaskCreate", {"subject": "s"}, {"task": {"id": task_id}})
+    assert found.add("Do A", "", None, {}).id == "1"
+    assert sorted(path.name for path in tmp_path.rglob("*.json")) == ["1.json"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -28,7 +28,8 @@ def restored_todos(detail: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 class _Created(msgspec.Struct):
-    id: str
+    id: Annotated[str, msgspec.Meta(pattern=r"\A[1-9][0-9]{0,8}\Z")]
+    """A number: it becomes the name of a file, and a transcript may come from anywhere."""
 
 
 class _CreateDetail(msgspec.Struct):
