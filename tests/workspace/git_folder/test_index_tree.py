@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bridle.workspace.git_folder.index_tree import write_tree
-from bridle.workspace.git_folder.read_git_files import NeedsGit
+from bridle.workspace.git_folder.read_git_files import NeedsGit, write_commit
 from tests.workspace.fixtures.repositories import git, make_repository, write
 
 
@@ -100,3 +101,18 @@ def test_packed_objects_are_found(tmp_path: Path) -> None:
     tree = _written(folder)
     assert git(folder, "write-tree").strip() == tree
     assert (folder / ".git/objects" / tree[:2] / tree[2:]).stat().st_mode & 0o777 == 0o444
+
+
+def test_objects_that_are_there_get_a_new_time(tmp_path: Path) -> None:
+    """As with git: a garbage collection removes old ones that no ref needs, and may be at work now."""
+    repo = make_repository(tmp_path / "r")
+    write(repo.folder, {"new.txt": "new\n"})
+    git(repo.folder, "add", "-A")
+    tree = _written(repo.folder)
+    commit = write_commit(repo.folder, tree, [], "a <a> 1 +0000", "a <a> 1 +0000", "one")
+    paths = [repo.folder / ".git/objects" / name[:2] / name[2:] for name in (tree, commit)]
+    for path in paths:
+        os.utime(path, (1, 1))
+    assert _written(repo.folder) == tree
+    assert write_commit(repo.folder, tree, [], "a <a> 1 +0000", "a <a> 1 +0000", "one") == commit
+    assert all(path.stat().st_mtime > 1 for path in paths)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from bridle.errors import DiskError
-from bridle.ground import disk
 from bridle.workspace.git_folder import index_file, loose_objects
 from bridle.workspace.git_folder.loose_objects import FOLDER, TREE
 from bridle.workspace.git_folder.read_git_files import NeedsGit, git_folders
+from bridle.workspace.git_folder.write_loose_object import write_loose_object
 
 _FILE_MODES = frozenset({b"100644", b"100755", b"120000", loose_objects.NESTED_REPOSITORY})
 # The size of an index with some thousand files; of a larger one git writes the tree faster.
@@ -93,9 +92,11 @@ class _Writer:
         if self._searched > _LIMIT_OBJECTS:
             raise NeedsGit
         text = name.hex()
-        is_loose = os.path.isfile(f"{self._objects}/{text[:2]}/{text[2:]}")
+        return os.path.isfile(f"{self._objects}/{text[:2]}/{text[2:]}") or self._is_packed(text)
+
+    def _is_packed(self, text: str) -> bool:
         try:
-            return is_loose or any(loose_objects.may_have(index, text) for index in self._packed)
+            return any(loose_objects.may_have(index, text) for index in self._packed)
         except OSError as error:
             raise NeedsGit from error
 
@@ -103,8 +104,11 @@ class _Writer:
         data = b"%b %d\0%b" % (TREE, len(content), content)
         total = loose_objects.digest_like(self._like)
         total.update(data)
-        if not self._has(total.digest()):
-            write_object(self._objects, total.hexdigest(), data)
+        if not self._is_packed(total.hexdigest()):
+            try:
+                write_loose_object(self._objects, total.hexdigest(), data)
+            except (OSError, DiskError) as error:
+                raise NeedsGit from error
         return total.digest()
 
     @property
@@ -113,18 +117,6 @@ class _Writer:
         if not self._entries:
             raise NeedsGit
         return self._entries[0].object.hex()
-
-
-def write_object(objects: str, name: str, data: bytes) -> None:
-    """Write a loose object durably, as git does."""
-    folder = f"{objects}/{name[:2]}"
-    try:
-        os.makedirs(folder, exist_ok=True)
-        temporary = disk.temporary_name(Path(folder))
-        disk.write_new(temporary, zlib.compress(data, 1), mode=0o444)
-        disk.move(temporary, Path(f"{folder}/{name[2:]}"))
-    except (OSError, DiskError) as error:
-        raise NeedsGit from error
 
 
 def _index_entries(data: bytes, id_bytes: int) -> tuple[list[_IndexEntry], int]:

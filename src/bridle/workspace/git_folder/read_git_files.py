@@ -10,12 +10,12 @@ import os
 import re
 import zlib
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import disk
 from bridle.ground.git_folder import common_folder, git_folder
+from bridle.workspace.git_folder.write_loose_object import write_loose_object
 
 # HEAD and a loose ref are one line each.
 _LINE_LIMIT_BYTES = 64 * 1024
@@ -169,16 +169,8 @@ def write_object(top: Path, kind: bytes, content: bytes, *, id_length: int) -> s
     data = b"%b %d\0%b" % (kind, len(content), content)
     digest = hashlib.sha1 if id_length == 40 else hashlib.sha256
     name = digest(data, usedforsecurity=False).hexdigest()
-    folder = f"{git_folders(top)[1]}/objects/{name[:2]}"
-    path = f"{folder}/{name[2:]}"
     try:
-        if not os.path.isdir(folder):
-            with suppress(FileExistsError):  # made at the same time
-                os.mkdir(folder)
-        if not os.path.exists(path):
-            temporary = disk.temporary_name(Path(folder))
-            disk.write_new(temporary, zlib.compress(data, 1), mode=0o444)  # durable, as those of git are
-            disk.move(temporary, Path(path))
+        write_loose_object(f"{git_folders(top)[1]}/objects", name, data)
     except (OSError, DiskError) as error:
         raise NeedsGit from error
     return name
