@@ -17,7 +17,7 @@ from bridle.ground.git_folder import repository_top
 from bridle.ground.threads import in_thread
 from bridle.workspace import git_command
 from bridle.workspace.config import LIST_CONFIG, Config
-from bridle.workspace.git_folder import damaged_files, detached_head, move_branch, read_git_files, special_files
+from bridle.workspace.git_folder import damaged_files, move_head, read_git_files, special_files
 from bridle.workspace.git_folder.index_file import Identity
 from bridle.workspace.git_folder.tree_objects import KnownTrees
 
@@ -174,26 +174,21 @@ class Git:
     async def move_head(self, commit: str, why: str, *, old: str | None = None) -> None:
         """Point the branch that is checked out, or a detached HEAD, to a commit; no ref that the branch names."""
         branch = await self.branch()
-        if branch is None and await self._move_detached_head(commit, why, old):
-            return
         ref = "HEAD" if branch is None else f"refs/heads/{branch}"
-        try:
-            if old is None or not await self.is_plain():
-                raise read_git_files.NeedsGit
-            who = await self.signature("committer")
-            move_branch.move_branch(self.folder, ref, commit, old=old, who=who, why=why)
-        except read_git_files.NeedsGit:
-            pass
-        else:
-            return
-        await self.run("update-ref", "--no-deref", "-m", why, ref, commit, *([old] if old is not None else []))
+        if not await self._move_without_git(ref, commit, why, old):
+            expected = [old] if old is not None else []
+            await self.run("update-ref", "--no-deref", "-m", why, ref, commit, *expected)
 
-    async def _move_detached_head(self, commit: str, why: str, old: str | None) -> bool:
-        """Point the HEAD of a worktree to a commit without git; return False, without a change, where git is needed."""
+    async def _move_without_git(self, ref: str, commit: str, why: str, old: str | None) -> bool:
+        """Point the ref that is checked out to a commit; return False, without a change, where git is needed."""
+        if not await self.is_plain():
+            return False
         try:
-            if not await self.is_plain():
-                return False
-            detached_head.move(self.folder, commit, old=old, why=why, committer=await self.signature("committer"))
+            move = move_head.Move(commit, await self.signature("committer"), why)
+            if ref == "HEAD":
+                move_head.move_detached_head(self.folder, move, old=old)
+            else:
+                move_head.move_branch(self.folder, ref, move, old=old)
         except read_git_files.NeedsGit:
             return False
         return True

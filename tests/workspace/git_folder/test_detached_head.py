@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bridle.workspace.git import Git
-from bridle.workspace.git_folder import detached_head
+from bridle.workspace.git_folder.move_head import Move, move_detached_head
 from bridle.workspace.git_folder.read_git_files import NeedsGit
 from tests.workspace.fixtures.repositories import git, make_repository, trace_git
 
@@ -36,8 +36,8 @@ def _own(top: Path) -> Path:
 
 def test_head_and_its_reflog_are_as_git_writes_them(top: Path) -> None:
     first, second = _ids(top)
-    detached_head.move(top, second, old=first, why="a\nreason  of  ours ", committer=COMMITTER)
-    detached_head.move(top, first, old=None, why="back", committer=COMMITTER)
+    move_detached_head(top, Move(second, COMMITTER, "a\nreason  of  ours "), old=first)
+    move_detached_head(top, Move(first, COMMITTER, "back"), old=None)
     assert git(top, "rev-parse", "HEAD").strip() == first
     written = (_own(top) / "logs/HEAD").read_bytes().splitlines()
     variables = {"GIT_COMMITTER_DATE": "1790000000 +0100"}
@@ -66,7 +66,7 @@ def test_another_head_than_expected_a_lock_or_an_odd_reflog_change_nothing(top: 
     def refuses(folder: Path = top, commit: str = second, old: str | None = first) -> None:
         before = head.read_bytes(), log.read_bytes() if log.is_file() else None
         with pytest.raises(NeedsGit):
-            detached_head.move(folder, commit, old=old, why="why", committer=COMMITTER)
+            move_detached_head(folder, Move(commit, COMMITTER, "why"), old=old)
         assert (head.read_bytes(), log.read_bytes() if log.is_file() else None) == before
 
     refuses(old=second)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bridle.workspace.git import Git
-from bridle.workspace.git_folder.move_branch import move_branch
+from bridle.workspace.git_folder.move_head import Move, move_branch
 from bridle.workspace.git_folder.read_git_files import NeedsGit
 from tests.workspace.fixtures.repositories import git, make_repository, trace_git
 
@@ -30,7 +30,7 @@ def test_the_branch_and_both_reflogs_are_those_that_git_writes(tmp_path: Path) -
     folder = _on_branch_of_run(tmp_path / "r")
     old, new = _ids(folder)
     before = {name: (folder / ".git/logs" / name).read_text() for name in ("HEAD", "refs/heads/bridle/run")}
-    move_branch(folder, "refs/heads/bridle/run", new, old=old, who=WHO, why="commit:  second\n ")
+    move_branch(folder, "refs/heads/bridle/run", Move(new, WHO, "commit:  second\n "), old=old)
     assert git(folder, "rev-parse", "HEAD").strip() == new
     line = f"{old} {new} {WHO}\tcommit: second\n"
     assert {name: (folder / ".git/logs" / name).read_text() for name in before} == {
@@ -46,14 +46,15 @@ def test_a_worktree_has_its_own_reflog_of_head(tmp_path: Path) -> None:
     git(main, "worktree", "add", "-q", "-b", "bridle/other", str(folder))
     old, new = _ids(folder)
     of_main = (main / ".git/logs/HEAD").read_text()
-    move_branch(folder, "refs/heads/bridle/other", new, old=old, who=WHO, why="why")
+    move_branch(folder, "refs/heads/bridle/other", Move(new, WHO, "why"), old=old)
     assert git(folder, "rev-parse", "HEAD").strip() == new
     assert git(folder, "reflog", "-1", "--format=%H %gs").strip() == f"{new} why"
     assert (main / ".git/logs/HEAD").read_text() == of_main
 
 
 @pytest.mark.parametrize(
-    "case", ["other commit", "locked", "packed", "no reflog", "link", "no object", "another branch", "detached"]
+    "case",
+    ["other commit", "locked", "packed", "no reflog", "link", "hard link", "no object", "another branch", "detached"],
 )
 def test_where_git_decides_nothing_is_changed(tmp_path: Path, case: str) -> None:
     folder = _on_branch_of_run(tmp_path / "r")
@@ -72,6 +73,8 @@ def test_where_git_decides_nothing_is_changed(tmp_path: Path, case: str) -> None
         case "link":
             log.rename(tmp_path / "log")
             log.symlink_to(tmp_path / "log")
+        case "hard link":
+            (tmp_path / "log").hardlink_to(log)
         case "no object":
             new = "1" * 40
         case "another branch":
@@ -81,7 +84,7 @@ def test_where_git_decides_nothing_is_changed(tmp_path: Path, case: str) -> None
             name = "HEAD"
     logs = {path: path.read_bytes() for path in (folder / ".git/logs").rglob("*") if path.is_file()}
     with pytest.raises(NeedsGit):
-        move_branch(folder, name, new, old=expected, who=WHO, why="why")
+        move_branch(folder, name, Move(new, WHO, "why"), old=expected)
     assert git(folder, "rev-parse", "HEAD").strip() == old
     assert {path: path.read_bytes() for path in logs} == logs
     assert [path.name for path in (folder / ".git").rglob("*.lock")] == (["run.lock"] if case == "locked" else [])
