@@ -135,6 +135,33 @@ def test_changes_of_the_user_since_the_run_began_are_not_lost(tmp_path: Path) ->
     assert own in here.git("rev-list", done["kept"])
 
 
+def test_files_that_the_user_added_or_changed_between_drivers_stay(tmp_path: Path) -> None:
+    agent = (
+        MAKES_FILE
+        + """
+for name in ("draft", "notes", "local"):
+    if os.path.exists(name): open(name, "a").write("by an agent\\n")
+"""
+    )
+    here = project(tmp_path, TWO_TASKS, agent, local="default\n")
+    here.git("update-index", "--skip-worktree", "local")
+    run_plan(here, 3, "--max-iterations", "1")
+    for name in ("draft", "notes", "local"):
+        (here.folder / name).write_text("mine, later\n")
+    (here.folder / "more notes").unlink()
+    assert here.bridle("resume", "--max-iterations", "9").returncode == 0
+    assert (here.folder / "draft").read_text() == "mine, later\nby an agent\n"
+    (here.folder / "newer").write_text("after the run\n")
+
+    undo(here, "--yes")
+    for name in ("draft", "notes", "local"):
+        assert (here.folder / name).read_text() == "mine, later\n"
+    assert (here.folder / "newer").read_text() == "after the run\n"
+    assert here.git("status", "--porcelain").splitlines() == ["?? draft", "?? newer", "?? notes"]
+    assert here.git("ls-files", "-v", "local") == "S local"
+    assert_replays(here)
+
+
 def test_ticks_are_undone_too(tmp_path: Path) -> None:
     here = project(tmp_path, ONE_TASK, MAKES_FILE)
     before = state(here)

@@ -36,8 +36,9 @@ from bridle.loop.plan.tick_boxes import tick_text
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED
 from bridle.loop.protection import baseline, uncommitted_changes
+from bridle.loop.protection.baseline import Baseline
 from bridle.loop.protection.found_lines import FoundFiles, describe_files
-from bridle.loop.working_copy import left_state, output_names
+from bridle.loop.working_copy import left_state, output_names, start_state
 from bridle.loop.working_copy.hide_own_folders import hide_own_folders
 from bridle.loop.working_copy.left_state import LeftState
 from bridle.loop.working_copy.refs import run_branch
@@ -145,6 +146,7 @@ async def _adopt(
         await fixed_tree.carry_changes(context, state.paths)
         recorded_programs.carry_changes(context, snapshots, state.paths, ended_at)
     commits, gone = await run_commits.locate(context, receipt, known=state.known_tip, tip=state.tip)
+    known = baseline.find(context)
     start = await baseline.adopt(
         context,
         state.paths,
@@ -154,6 +156,8 @@ async def _adopt(
         with_new_marks=state.was is not None,
         has_new_plan=has_new_plan,
     )
+    if not is_parallel:
+        await start_state.add_changes(context, state.now.tree, await _in_no_commit(context, state, known, start))
     lines = list(workers.lines)
     if loss is None and state.tip != state.known_tip:
         lines.append(await run_commits.describe_move(context, run_branch(context.run), state.known_tip, state.tip))
@@ -315,6 +319,15 @@ async def _new_untracked(context: RunContext, state: _State) -> list[str]:
     # A repository without a commit is in no tree.
     known.update(name for name in context.git.left_out if (context.folder / name).is_dir())
     return [name for name in others if name not in known]
+
+
+async def _in_no_commit(context: RunContext, state: _State, known: Baseline | None, start: Baseline) -> list[str]:
+    """Return the files that the user changed, added or removed, and that no commit contains."""
+    untracked = {*start.untracked, *(known.untracked if known is not None else ())}
+    untracked -= {*await context.git.names("ls-tree", "-r", "-z", "--name-only", "--full-tree", context.base)}
+    folders = {name for name in start.local if (context.folder / name).is_dir()}  # submodules
+    own = untracked | ({*start.local} - folders)
+    return [name for name in state.paths if name in own]
 
 
 async def _carry_snapshots(context: RunContext, snapshots: Sequence[str], state: _State) -> None:

@@ -1,9 +1,15 @@
-"""The user's working copy when a run begins: a snapshot for `bridle undo`, untracked files included."""
+"""The user's working copy when a run begins: a snapshot for `bridle undo`, untracked files included.
+
+Files of the user that are in no commit, and that the user adds or changes between two drivers, are added to it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import snapshot
+from bridle.workspace.merge import overlay
 from bridle.workspace.snapshot import Snapshot
 
 
@@ -16,6 +22,16 @@ async def record(context: RunContext) -> None:
 async def find(context: RunContext) -> Snapshot | None:
     """Return the record; None for a run of an earlier version."""
     return await snapshot.find(context.git, _name(context.run))
+
+
+async def add_changes(context: RunContext, tree: str, paths: Collection[str]) -> None:
+    """Record these files of the user as they are in a tree, or as removed."""
+    start = await find(context)
+    if start is None:
+        return
+    changed = await overlay(context.git, start.tree, tree, paths)
+    if changed != start.tree:
+        await snapshot.replace_tree(context.git, start, changed)
 
 
 def _name(run: str) -> str:
