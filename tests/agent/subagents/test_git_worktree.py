@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -86,6 +87,31 @@ def test_commits_on_its_branch_keep_a_worktree_that_went_elsewhere(repository: P
         return await made.leave(worktree)
 
     assert asyncio.run(run())
+
+
+def test_an_interrupted_beginning_leaves_nothing(repository: Path, tmp_path: Path) -> None:
+    made, wrapper = tmp_path / "made", tmp_path / "bin/git"
+    os.mkfifo(made)
+    wrapper.parent.mkdir()
+    real = shutil.which("git")
+    wrapper.write_text(
+        f'#!/bin/sh\ncase " $* " in *" worktree add "*) "{real}" "$@"; echo > "{made}"; exec sleep 1000;; esac\n'
+        f'exec "{real}" "$@"\n'
+    )
+    wrapper.chmod(0o755)
+    environment = {**ENVIRONMENT, "PATH": f"{wrapper.parent}:{ENVIRONMENT['PATH']}"}
+
+    async def run() -> None:
+        adding = asyncio.create_task(Worktrees(repository, environment).add("agent-a1"))
+        await asyncio.to_thread(made.read_text)
+        adding.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await adding
+
+    asyncio.run(run())
+    assert not (repository / ".claude/worktrees/agent-a1").exists()
+    assert git(repository, "worktree", "list", "--porcelain").count("worktree ") == 1
+    assert git(repository, "branch", "--format=%(refname:short)") == "main"
 
 
 def test_several_begin_at_once(repository: Path) -> None:

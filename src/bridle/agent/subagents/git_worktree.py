@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -63,9 +64,15 @@ class Worktrees:
         async with self._lock:
             base = await self._commit(self.top)
             worktree = GitWorktree(path, f"{BRANCH_PREFIX}{name.replace('/', '+')}", base, self.top)
-            await self._git(
-                self.top, "worktree", "add", "--lock", "--quiet", "--no-track", "-b", worktree.branch, str(path), base
-            )
+            words = ("worktree", "add", "--lock", "--quiet", "--no-track", "-b", worktree.branch, str(path), base)
+            is_new = not os.path.lexists(path)
+            try:
+                await self._git(self.top, *words)
+            except BaseException:  # an interrupted git leaves what it has made, and locked
+                if is_new:
+                    with suppress(UserError):
+                        await self._remove(worktree)
+                raise
         return worktree
 
     async def is_changed(self, worktree: GitWorktree) -> bool:
@@ -86,11 +93,14 @@ class Worktrees:
                 if is_kept:
                     await self._git(worktree.top, "worktree", "unlock", str(worktree.path))
                 else:
-                    await self._git(worktree.top, "worktree", "remove", "--force", "--force", str(worktree.path))
-                    await self._git(worktree.top, "branch", "--quiet", "-D", worktree.branch)
+                    await self._remove(worktree)
             except UserError:  # the agent removed or unlocked it itself
                 return worktree.path.exists()
         return is_kept
+
+    async def _remove(self, worktree: GitWorktree) -> None:
+        await self._git(worktree.top, "worktree", "remove", "--force", "--force", str(worktree.path))
+        await self._git(worktree.top, "branch", "--quiet", "-D", worktree.branch)
 
     async def _commit(self, top: Path) -> str:
         for name in BASES.get(self._base, BASES["fresh"]):
