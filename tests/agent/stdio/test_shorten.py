@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bridle.agent.stdio.shorten import fitting, restored, shorten
+from bridle.agent.stdio.shorten import restore, shorten, shorten_to_fit
 
 LIMIT = 900 * 1024
 
@@ -24,18 +24,18 @@ LIMIT = 900 * 1024
     ids=["one text", "many texts", "many items", "escapes", "lists in lists"],
 )
 def test_a_value_of_any_form_fits(value: object) -> None:
-    line = fitting(value, LIMIT)
+    line = shorten_to_fit(value, LIMIT)
     assert line is not None
     assert len(line) <= LIMIT
     assert json.loads(line).keys() == value.keys()  # type: ignore[attr-defined]
 
 
 def test_as_much_is_kept_as_there_is_room_for() -> None:
-    assert len(fitting({"text": "y" * 3_000_000}, LIMIT) or b"") > 100_000
+    assert len(shorten_to_fit({"text": "y" * 3_000_000}, LIMIT) or b"") > 100_000
 
 
 def test_what_has_too_many_names_does_not_fit() -> None:
-    assert fitting({str(number): 1 for number in range(200_000)}, LIMIT) is None
+    assert shorten_to_fit({str(number): 1 for number in range(200_000)}, LIMIT) is None
 
 
 def test_a_shortened_text_gets_its_original_wherever_it_stands() -> None:
@@ -43,7 +43,7 @@ def test_a_shortened_text_gets_its_original_wherever_it_stands() -> None:
     value = {"a": "x" * 30, "b": "short"}
     shown = shorten(value, 10, cut=cut)
     assert shown["a"] != value["a"]
-    assert restored({"updatedInput": shown, "more": [shown["a"], 1]}, cut) == {
+    assert restore({"updatedInput": shown, "more": [shown["a"], 1]}, cut) == {
         "updatedInput": value,
         "more": ["x" * 30, 1],
     }
@@ -58,4 +58,4 @@ def test_texts_and_lists_that_differ_only_where_they_are_cut_get_their_own_origi
     cut: dict[str, Any] = {}
     shown = shorten(value, 10, 3, cut)
     assert len(shown["lists"][0]) == 3
-    assert restored(json.loads(json.dumps(shown)), cut) == value
+    assert restore(json.loads(json.dumps(shown)), cut) == value

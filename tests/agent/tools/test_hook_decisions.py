@@ -52,8 +52,9 @@ class _Hooks:
     ) -> AfterCall:
         raise NotImplementedError
 
-    def asks_about(self, tool: str) -> bool:
-        return tool == "Bash"
+    @property
+    def has_permission_hooks(self) -> bool:
+        return True
 
     async def permission(
         self, call_id: str, tool: str, arguments: dict[str, Any], suggestions: Sequence[dict[str, Any]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from bridle.agent.stdio.shorten import fitting, restored
+from bridle.agent.stdio.shorten import restore, shorten_to_fit
 from bridle.errors import HostFailure
 from bridle.wire.control.control_messages import SUCCESS
 from bridle.wire.events.encode import encode
@@ -46,7 +46,7 @@ class HostRequests:
         self._write(line)
         try:
             answer = await response
-            return restored(answer, cut) if cut else answer
+            return restore(answer, cut) if cut else answer
         except asyncio.CancelledError:
             if not self._is_closed:
                 self._write(to_bytes({"type": "control_cancel_request", "request_id": request_id}) + b"\n")
@@ -61,7 +61,7 @@ class HostRequests:
         # A server in the host acts on what it receives, so nothing may be missing there.
         is_call = request.get("subtype") == "mcp_message"
         whole = {"type": "control_request", "request_id": request_id, "request": request}
-        shorter = None if is_call else fitting(whole, self._line_limit, cut)
+        shorter = None if is_call else shorten_to_fit(whole, self._line_limit, cut)
         if shorter is None:
             raise HostFailure(
                 f"the message for the host has {len(line):,} bytes, and the Python SDK reads {self._line_limit:,}; "

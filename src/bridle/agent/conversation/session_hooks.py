@@ -77,9 +77,10 @@ class SessionHooks:
             outcome.permission, outcome.reason, outcome.updated_input, _reminders(outcome.contexts), outcome.stops
         )
 
-    def asks_about(self, tool: str) -> bool:
-        """Return whether a hook decides about calls that need approval."""
-        return self.hooks.has("PermissionRequest") and bool(tool)
+    @property
+    def has_permission_hooks(self) -> bool:
+        """Whether there are hooks that decide about calls which need approval."""
+        return self.hooks.has("PermissionRequest")
 
     async def permission(
         self, call_id: str, tool: str, arguments: dict[str, Any], suggestions: Sequence[dict[str, Any]]

@@ -50,7 +50,7 @@ class Hooks:
         """Asks a model the question of a prompt hook."""
         self._background: set[asyncio.Task[HookOutput]] = set()
 
-    def asking(self, ask: Ask) -> Hooks:
+    def with_ask(self, ask: Ask) -> Hooks:
         """Return the same hooks, whose questions are asked in another way."""
         other = copy.copy(self)
         other.ask = ask

@@ -73,10 +73,11 @@ class Session:
         """The conversation before this run."""
         self.is_resumed = history is not None
         self.prompt_id = new_uuid()
+        """The id of the prompt of the current turn."""
         self.has_prompt = False
         """Whether the id is that of a prompt of this process."""
         self._is_announced = False
-        """The id of the prompt of the current turn."""
+        """Whether the id is that of a prompt that is not recorded yet."""
         self._leaf = self.history.leaf
         self._lines: list[tuple[str, str]] = list(self.history.lines)
         self._buffer: list[Line] = list(opening)

@@ -13,7 +13,7 @@ from collections import deque
 import msgspec
 
 from bridle.agent.stdio.output_events import Event
-from bridle.agent.stdio.shorten import fitting
+from bridle.agent.stdio.shorten import shorten_to_fit
 from bridle.wire.events.loose_json import to_bytes
 
 # How much may be queued before producers wait; more would let a slow reader fill our memory.
@@ -41,7 +41,7 @@ class Output:
         value = msgspec.to_builtins(event)
         line = to_bytes(value)
         if self._line_limit is not None and len(line) > self._line_limit:
-            line = fitting(value, self._line_limit) or line
+            line = shorten_to_fit(value, self._line_limit) or line
         self.write(line + b"\n")
 
     def write(self, data: bytes) -> None:

@@ -10,10 +10,10 @@ from bridle.wire.events.loose_json import to_bytes
 _KEPT = ((100_000, 2000), (20_000, 2000), (2000, 500), (200, 100), (40, 20))
 
 
-def fitting(value: Any, limit_bytes: int, cut: dict[str, Any] | None = None) -> bytes | None:
+def shorten_to_fit(value: Any, limit_bytes: int, cut: dict[str, Any] | None = None) -> bytes | None:
     """Return the value as JSON within the limit, its long texts and lists shortened; None if even that is too long.
 
-    `cut` receives the originals, for `restored`.
+    `cut` receives the originals, for `restore`.
     """
     for characters, items in _KEPT:
         originals: dict[str, Any] = {}
@@ -40,14 +40,14 @@ def shorten(value: Any, limit_characters: int, limit_items: int = 2000, cut: dic
     return value
 
 
-def restored(value: Any, cut: dict[str, Any]) -> Any:
+def restore(value: Any, cut: dict[str, Any]) -> Any:
     """Return the value with the original of every shortened text and list."""
     if isinstance(value, str):
         return cut.get(value, value)
     if isinstance(value, dict):
-        return {name: restored(item, cut) for name, item in value.items()}
+        return {name: restore(item, cut) for name, item in value.items()}
     if isinstance(value, list):
-        return cut[key] if (key := _key(value)) in cut else [restored(item, cut) for item in value]
+        return cut[key] if (key := _key(value)) in cut else [restore(item, cut) for item in value]
     return value
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from bridle.agent.stdio.output import SDK_LINE_LIMIT_BYTES
-from bridle.agent.stdio.shorten import fitting
+from bridle.agent.stdio.shorten import shorten_to_fit
 from bridle.wire.events.loose_json import to_bytes
 
 
@@ -30,7 +30,7 @@ def mirror_events(path: Path, data: bytes, limit_bytes: int = SDK_LINE_LIMIT_BYT
     size = 0
     for line in data.splitlines():
         # The host drops the session at a longer event.
-        entry = line if len(line) < room else fitting(msgspec.json.decode(line), room) or line
+        entry = line if len(line) < room else shorten_to_fit(msgspec.json.decode(line), room) or line
         if parts and size + len(entry) + 1 > room:
             yield head + b",".join(parts) + b"]}\n"
             parts, size = [], 0

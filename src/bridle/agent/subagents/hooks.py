@@ -25,7 +25,7 @@ class AgentHooks(SessionHooks):
         """`ask` asks a model about the conversation of the agent; `effort` returns that of its own model."""
         agent = {"agent_id": agent_id, "agent_type": agent_type}
         self._transcript_path = transcript_path
-        super().__init__(session.hooks.asking(ask), environment, session.mode, effort, agent)
+        super().__init__(session.hooks.with_ask(ask), environment, session.mode, effort, agent)
 
     async def begin(self) -> tuple[str, ...]:
         """Run SubagentStart; return its texts for the agent."""

@@ -47,6 +47,6 @@ class LiveAgents:
             return task.agent
         return self._running.get(agent_id)
 
-    def tell_main(self, sender: AgentIdentity, text: str) -> None:
+    def send_to_main(self, sender: AgentIdentity, text: str) -> None:
         """Send a message of a sub-agent to the main agent."""
         self._events().add_message(PeerMessage(sender.type, sender.id, text))

@@ -57,7 +57,7 @@ class Subagent:
         self.kept: GitWorktree | None = None
         """The worktree of an agent that has ended and changed something in it."""
 
-    def tell(self, text: str) -> bool:
+    def queue_message(self, text: str) -> bool:
         """Add a message of another agent, to be read before the next request; return False where none will come."""
         if not self._is_ending:
             self._messages.append(text)

@@ -68,7 +68,7 @@ class SendMessage:
         if request.to == MAIN:
             return self._to_main(request.message)
         if (agent := self._live.find(request.to)) is not None:
-            if agent.tell(request.message):
+            if agent.queue_message(request.message):
                 return _answer(f"Message queued for delivery to {request.to} at its next tool round.", is_sent=True)
             await agent.ended.wait()  # it ends what its calls left running: then it can be continued
         if _AGENT_ID.fullmatch(request.to) is None:
@@ -83,7 +83,7 @@ class SendMessage:
             return _answer(
                 'You are the main conversation — "main" addresses you. Send to a named agent instead.', is_sent=False
             )
-        self._live.tell_main(self._sender, text)
+        self._live.send_to_main(self._sender, text)
         return _answer("Message queued for the main conversation's next turn.", is_sent=True)
 
     def _continued(self, agent_id: str, text: str, call_id: str) -> ToolResult:

@@ -45,8 +45,9 @@ class CallHooks(Protocol):
     ) -> AfterCall:
         """Run the hooks after a call that was executed."""
 
-    def asks_about(self, tool: str) -> bool:
-        """Return whether a hook decides about calls that need approval."""
+    @property
+    def has_permission_hooks(self) -> bool:
+        """Whether there are hooks that decide about calls which need approval."""
 
     async def permission(
         self, call_id: str, tool: str, arguments: dict[str, Any], suggestions: Sequence[dict[str, Any]]

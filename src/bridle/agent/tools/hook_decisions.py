@@ -17,7 +17,7 @@ _DENIED = "Permission denied by hook"
 
 async def ask_host_and_hooks(call: CallToApprove, approver: Approver, hooks: CallHooks | None) -> Approved | Rejected:
     """Ask the host and the PermissionRequest hooks at once; the first decision counts, the other is cancelled."""
-    if hooks is None or not hooks.asks_about(call.tool):
+    if hooks is None or not hooks.has_permission_hooks:
         return await approver.approve(call)
     asking = asyncio.create_task(approver.approve(call))
     deciding = asyncio.create_task(hooks.permission(call.call_id, call.tool, call.arguments, call.verdict.suggestions))

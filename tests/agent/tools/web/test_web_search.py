@@ -9,7 +9,7 @@ import pytest
 
 from bridle.agent.model.api.models import has_web_search
 from bridle.agent.tools.contract.tool import ToolResult
-from bridle.agent.tools.web.search_tool import WebSearch, WebSearchInput, found
+from bridle.agent.tools.web.search_tool import WebSearch, WebSearchInput, list_results
 from bridle.errors import ModelFailure
 
 REMINDER = "\nREMINDER: You MUST include the sources above in your response to the user using markdown hyperlinks."
@@ -91,7 +91,7 @@ def test_an_error_of_the_server_tool_is_for_the_model(answer: Any, results: str,
 def test_a_request_that_fails_is_for_the_model_too() -> None:
     done, _ = searched(ModelFailure("API Error: 400 no search", error="invalid_request"))
     assert (done.detail["results"], done.detail["searchCount"]) == (["API Error: 400 no search"], 0)
-    assert found([]) == []
+    assert list_results([]) == []
 
 
 def test_a_search_that_the_endpoint_has_not_finished_counts() -> None:

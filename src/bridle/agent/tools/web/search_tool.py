@@ -43,7 +43,7 @@ class WebSearch:
             blocks = await self._ask(SYSTEM, question, _server_tool(request))
         except ModelFailure as failure:  # as in Claude Code, the model reads why
             blocks = [{"type": "text", "text": failure.text}]
-        results = found(blocks)
+        results = list_results(blocks)
         detail = {
             "query": request.query,
             "results": results,
@@ -53,7 +53,7 @@ class WebSearch:
         return ToolResult(_shown(request.query, results), detail=detail)
 
 
-def found(blocks: list[ContentBlock]) -> list[Any]:
+def list_results(blocks: list[ContentBlock]) -> list[Any]:
     """Return the texts and the lists of links of an answer; texts that follow each other are one."""
     results: list[Any] = []
     text = ""
