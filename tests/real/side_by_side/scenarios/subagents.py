@@ -461,7 +461,12 @@ SCENARIOS = (
             agent("Look", "FIRST", subagent_type="small", isolation="worktree"),
             calls("Bash", command="touch new; pwd"),
             says("Looked."),
-            {**calls("SendMessage", to="${id}", summary="look once more", message="SECOND"), "capture": AGENT_ID},
+            # Claude Code continues the agent from its transcript, in which the last answer is written a moment later.
+            {
+                **calls("SendMessage", to="${id}", summary="look once more", message="SECOND"),
+                "capture": AGENT_ID,
+                "delay_seconds": 2,
+            },
             when({"contains": "SECOND\n\n"}, call("Bash", command="pwd; ls"), delay_seconds=2, id="msg_101"),
             when({"tool_result_of": "SendMessage"}, "Sent."),
             when({"tool_result_of": "Bash"}, "Looked again.", id="msg_102"),
