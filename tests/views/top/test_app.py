@@ -130,6 +130,20 @@ def test_an_idle_view_draws_nothing(finished: Project) -> None:
     asyncio.run(look())
 
 
+def test_a_screen_that_closes_during_a_look_at_the_runs_is_left_alone(finished: Project) -> None:
+    async def look() -> None:
+        app = app_of(finished.folder, finished.environment())
+        async with showing(app) as pilot:
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, RunScreen))
+            for screen in app.screen_stack:
+                await screen.remove_children()  # as the view itself does when it ends
+            await app.refresh_runs()
+            await app.screen.on_resize()  # type: ignore[attr-defined]  # both kinds of screen have it
+
+    asyncio.run(look())
+
+
 def test_a_question_is_answered_in_words_and_the_run_continues(tmp_path: Path) -> None:
     here = make_project(tmp_path, PLAN, AGENT)
     assert here.bridle("run", "PLAN.md", "--tries", "1").returncode == 4

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import ClassVar
 
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.css.query import NoMatches
 from textual.screen import Screen
 from textual.widgets import DataTable, Footer, Static
 
@@ -98,9 +100,22 @@ class RunsScreen(Screen[None]):
         return runs[row] if 0 <= row < len(runs) else None
 
     def update(self) -> None:
-        """Show the runs as they are now; rows that are the same are not drawn again."""
-        if not self.is_mounted or not self.size.width:
-            return
+        """Show the runs as they are now."""
+        if self.is_mounted and self.size.width:
+            with suppress(NoMatches):  # of a screen that closes the widgets are removed first
+                self._draw()
+
+    def action_open(self) -> None:
+        """Open the selected run."""
+        if self.selected is not None:
+            self.app.push_screen(RunScreen(self.selected))
+
+    def on_data_table_row_highlighted(self, _event: DataTable.RowHighlighted) -> None:
+        """Show what the run under the cursor does or needs."""
+        self._draw_detail()
+
+    def _draw(self) -> None:
+        """Draw the runs; rows that are the same are not drawn again."""
         width, now = self.size.width - 2, self.app.now()
         runs = self.app.source.board.runs
         rows = {
@@ -113,15 +128,6 @@ class RunsScreen(Screen[None]):
             self._draw_changed(rows)
         self._rows = rows
         self._draw_title(len(rows))
-        self._draw_detail()
-
-    def action_open(self) -> None:
-        """Open the selected run."""
-        if self.selected is not None:
-            self.app.push_screen(RunScreen(self.selected))
-
-    def on_data_table_row_highlighted(self, _event: DataTable.RowHighlighted) -> None:
-        """Show what the run under the cursor does or needs."""
         self._draw_detail()
 
     def _draw_all(self, rows: dict[str, run_rows.RunRow], width: int) -> None:

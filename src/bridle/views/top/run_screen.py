@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import ClassVar, cast
 
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.css.query import NoMatches
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher, DataTable, Footer, Static
 
@@ -95,14 +97,9 @@ class RunScreen(Screen[None]):
 
     async def update(self) -> None:
         """Show the run as it is now."""
-        if not self.is_mounted or not self.size.width:
-            return
-        self._draw_head()
-        self._draw_tasks()
-        if self.pane == "conversation":
-            await self._draw_conversation()
-        elif self.pane == "journal":
-            await self._draw_journal()
+        if self.is_mounted and self.size.width:
+            with suppress(NoMatches):  # of a screen that closes the widgets are removed first
+                await self._draw()
 
     async def action_pane(self, name: str) -> None:
         """Show a pane."""
@@ -136,6 +133,14 @@ class RunScreen(Screen[None]):
 
     def _page(self, width: int | None = None) -> Page:
         return Page(self.host.source.mask, DisplayOptions(width=width or self.size.width))
+
+    async def _draw(self) -> None:
+        self._draw_head()
+        self._draw_tasks()
+        if self.pane == "conversation":
+            await self._draw_conversation()
+        elif self.pane == "journal":
+            await self._draw_journal()
 
     def _draw_head(self) -> None:
         card, width = self.known.card, self.size.width
