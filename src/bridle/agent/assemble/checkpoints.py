@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,4 +63,6 @@ def _known(transcript: Path) -> list[Checkpoint]:
 def _copy(source: Path, target: Path) -> None:
     """Copy the backups of a forked session: each session has its own folder."""
     if source.is_dir():
+        import shutil  # late: slow to import, and few sessions are forked
+
         shutil.copytree(source, target, dirs_exist_ok=True)

@@ -357,8 +357,9 @@ def _host(inputs: RunInputs, inbox: Inbox, writer: EventWriter) -> HostRequests 
 
 def _temporary_folder() -> str:
     """Return the same as `tempfile.gettempdir`, whose import would delay every start by several milliseconds."""
-    if not any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")) and os.access("/tmp", os.W_OK | os.X_OK):  # noqa: S108 -- as tempfile does
-        return "/tmp"  # noqa: S108 -- as tempfile does
+    named = next(filter(None, map(os.environ.get, ("TMPDIR", "TEMP", "TMP"))), "/tmp")  # noqa: S108 -- as tempfile does
+    if os.path.isdir(named) and os.access(named, os.W_OK | os.X_OK):
+        return os.path.abspath(named)
     import tempfile
 
     return tempfile.gettempdir()

@@ -7,6 +7,7 @@ import os
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -43,7 +44,6 @@ from bridle.agent.subagents.make_subagent import (
     chosen_model,
     chosen_tools,
 )
-from bridle.agent.subagents.past_agent import PastAgent, open_past_agent
 from bridle.agent.subagents.run_subagent import AgentParts, Subagent
 from bridle.agent.subagents.send_message import SendMessage
 from bridle.agent.subagents.transcript import AgentMeta, AgentSession, agent_transcript
@@ -54,6 +54,9 @@ from bridle.agent.tools.toolbox import Toolbox
 from bridle.errors import UsageError, UserError
 from bridle.ground import clock, trust
 from bridle.ground.git_folder import folders_up_to_top
+
+if TYPE_CHECKING:
+    from bridle.agent.subagents.past_agent import PastAgent
 
 # Tools that each agent has for itself: they remember what was read, or run commands in its shell.
 _OWN = frozenset({"Bash", "Edit", "Glob", "Grep", "NotebookEdit", "Read", "TaskStop", "Write"})
@@ -234,6 +237,8 @@ class AgentFactory:
 
     def _continued(self, agent_id: str, text: str, call_id: str) -> Subagent:
         """Make an agent that has ended again, of its transcript. Raises UserError if it cannot be continued."""
+        from bridle.agent.subagents.past_agent import open_past_agent  # late: every start would pay for it
+
         past = open_past_agent(agent_transcript(self._log.session, agent_id), agent_id)
         meta = past.meta
         definition = self.agents.find(meta.agent_type)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from bridle.agent.stdio.shorten import restore, shorten_to_fit
 from bridle.errors import HostFailure
-from bridle.wire.control.control_messages import SUCCESS
-from bridle.wire.events.encode import encode
-from bridle.wire.events.events import ControlRequest, ControlResponse
 from bridle.wire.events.loose_json import JsonObject, to_bytes
+
+if TYPE_CHECKING:
+    from bridle.wire.events.events import ControlResponse
 
 CLOSED = "stream closed before response received"
 """Why a request fails that was pending when the host closed its input."""
@@ -55,12 +56,12 @@ class HostRequests:
             self._pending.pop(request_id, None)
 
     def _line(self, request_id: str, request: JsonObject, cut: JsonObject) -> bytes:
-        line = encode(ControlRequest(request_id=request_id, request=request))
+        whole = {"type": "control_request", "request_id": request_id, "request": request}
+        line = to_bytes(whole) + b"\n"
         if self._line_limit is None or len(line) <= self._line_limit:
             return line
         # A server in the host acts on what it receives, so nothing may be missing there.
         is_call = request.get("subtype") == "mcp_message"
-        whole = {"type": "control_request", "request_id": request_id, "request": request}
         shorter = None if is_call else shorten_to_fit(whole, self._line_limit, cut)
         if shorter is None:
             raise HostFailure(
@@ -71,6 +72,8 @@ class HostRequests:
 
     def receive(self, response: ControlResponse) -> None:
         """Deliver a response; one to no pending request is ignored."""
+        from bridle.wire.control.control_messages import SUCCESS  # late: few agents have a host
+
         answer = response.response
         pending = self._pending.get(str(answer.get("request_id")))
         if pending is None or pending.done():

@@ -8,7 +8,6 @@ child cannot know it, so it cannot pass off its own end as a failed start.
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Collection, Mapping
 
 from msgspec import Struct
@@ -44,4 +43,4 @@ def choose_numbers(used: Collection[int], environment: Mapping[str, str]) -> Mov
 
 def make_mark() -> str:
     """Return a new mark."""
-    return f"bridle: not executed ({secrets.token_hex(16)})"
+    return f"bridle: not executed ({os.urandom(16).hex()})"

@@ -13,8 +13,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from bridle.errors import ProcessError
 
@@ -152,8 +152,7 @@ class _KeeperClient:
             keeper.process.returncode = 0  # it is still ending agents, and exits by itself
 
 
-@dataclass(frozen=True)
-class _Keeper:
+class _Keeper(NamedTuple):
     process: subprocess.Popen[bytes]
     line: socket.socket
 
