@@ -20,7 +20,9 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from bridle.ground.descendants.child_pids import children, descendants, read_all
 
 # prctl(2)
 _PR_SET_PDEATHSIG = 1
@@ -126,7 +128,7 @@ class Starter:
         try:
             request, stdin, stdout, stderr, control, status, failure, *kept = received
             signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-            argv, programs, environment, cwd, targets, stdio, wrappers, name, limit = marshal.loads(_read_all(request))  # noqa: S302  # Bridle wrote it
+            argv, programs, environment, cwd, targets, stdio, wrappers, name, limit = marshal.loads(read_all(request))  # noqa: S302  # Bridle wrote it
             _close_others(set(received))
             os.setsid()
             self._prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -184,7 +186,7 @@ def _be_ended_first() -> None:
     except OSError:
         return  # a system without it
     try:
-        if int(_read_all(fd)) < _OOM_SCORE:
+        if int(read_all(fd)) < _OOM_SCORE:
             os.write(fd, b"%d" % _OOM_SCORE)
     except (OSError, ValueError):
         pass  # it is not needed
@@ -247,7 +249,7 @@ class _Supervisor:
         now = time.monotonic()
         if not self._limit or now < self._counted + COUNT_SECONDS:
             return False
-        found = sum(1 for _ in zip(_descendants(os.getpid()), range(self._limit + 1), strict=False))
+        found = sum(1 for _ in zip(descendants(os.getpid()), range(self._limit + 1), strict=False))
         # A large tree takes some time to count; it must not take all of it.
         self._counted = time.monotonic() + 10 * (time.monotonic() - now)
         return found > self._limit
@@ -284,7 +286,7 @@ class _Supervisor:
     def _wrapped(self) -> list[int]:
         """Return the child and, below it, what it starts for us: as much of it as there is."""
         found = [self._child] if self._child is not None else []
-        while found and len(found) <= self._wrappers and (below := _children(found[-1])):
+        while found and len(found) <= self._wrappers and (below := children(found[-1])):
             found.append(below[0])
         return found
 
@@ -298,7 +300,7 @@ class _Supervisor:
             now = time.monotonic()
             if now >= deadline + KILL_SECONDS:
                 return SURVIVORS
-            found = list(_descendants(os.getpid()))
+            found = list(descendants(os.getpid()))
             if now < deadline:
                 # Without its wrappers the child would be killed at once.
                 asked.update(self._wrapped()[: self._wrappers])
@@ -354,52 +356,3 @@ def _kill(pid: int, sig: int) -> None:
         os.kill(pid, sig)
     except (ProcessLookupError, PermissionError):
         pass  # ended; or of another user, and then it is reported as a survivor
-
-
-def _descendants(pid: int) -> Iterator[int]:
-    """List the descendants of a process, the nearest first."""
-    todo = [pid]
-    while todo:
-        found = _children(todo.pop())
-        yield from found
-        todo += found
-
-
-def _children(pid: int) -> list[int]:
-    found: list[int] = []
-    try:
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            found += map(int, _read(f"/proc/{pid}/task/{thread}/children").split())
-    except (OSError, ValueError):
-        return found if found or pid != os.getpid() else _children_by_stat(pid)
-    return found
-
-
-def _children_by_stat(pid: int) -> list[int]:
-    """List the children of a process where the kernel has no list of them."""
-    found: list[int] = []
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            fields = _read(f"/proc/{name}/stat").rpartition(b") ")[2].split()
-        except OSError:
-            continue
-        if fields and int(fields[1]) == pid:
-            found.append(int(name))
-    return found
-
-
-def _read(path: str) -> bytes:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return _read_all(fd)
-    finally:
-        os.close(fd)
-
-
-def _read_all(fd: int) -> bytes:
-    data = b""
-    while part := os.read(fd, 65536):
-        data += part
-    return data

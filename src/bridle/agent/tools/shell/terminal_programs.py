@@ -8,7 +8,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+
+from bridle.ground.descendants.child_pids import descendants
 
 # An editor that starts without a terminal shows a warning for two seconds before it reads.
 FIRST_CHECK_SECONDS = 1.0
@@ -19,23 +20,11 @@ _ACCESS = 0o3
 
 
 def hang_up(root: int) -> None:
-    """Send SIGHUP, as a terminal that closes does, to every process below `root` that can never read its input."""
-    for pid in _descendants(root):
+    """Send SIGHUP, as a closing terminal does, to `root` and all processes below it that can never read their input."""
+    for pid in (root, *descendants(root)):
         if _input_is_output(pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGHUP)
-
-
-def _descendants(pid: int) -> Iterator[int]:
-    """Yield a process and all below it; nothing on a system without /proc."""
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-            children = file.read().split()
-    except OSError:
-        return
-    yield pid
-    for child in children:
-        yield from _descendants(int(child))
 
 
 def _input_is_output(pid: int) -> bool:
