@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import GitError, UsageError
-from bridle.ground import known_folders
+from bridle.ground.files import known_folders
 from bridle.workspace import worktree
 from bridle.workspace.commit import commit, format_message
 from bridle.workspace.git import Git, check_branch

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
-from bridle.ground import files_below
+from bridle.ground.files import files_below
 from bridle.workspace import exact_bytes, private_indexes, snapshot
 from bridle.workspace.git import Git
 from bridle.workspace.merge import Conflicts, merged_tree

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import disk
-from bridle.ground.known_folders import is_settled_at
+from bridle.ground.files.known_folders import is_settled_at
 from bridle.workspace.git_folder import read_git_files
 
 # Configuration files are written by people. A longer one is not cached.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.ground import known_folders
+from bridle.ground.files import known_folders
 from bridle.loop.checks import bare_folders
 
 MANY = 50

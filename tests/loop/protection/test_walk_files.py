@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bridle.ground import known_folders
+from bridle.ground.files import known_folders
 from bridle.loop.protection.recorded import walk_files
 from bridle.loop.protection.recorded.walk_files import walk
 

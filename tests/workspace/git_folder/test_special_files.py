@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bridle.ground import known_folders
+from bridle.ground.files import known_folders
 from bridle.workspace.git_folder import git_links, special_files
 from tests.workspace.fixtures.repositories import make_repository
 

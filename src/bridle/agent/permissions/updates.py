@@ -14,7 +14,7 @@ import msgspec
 
 from bridle.agent.permissions.rules.policy import MODES, Policy, with_mode
 from bridle.agent.permissions.rules.syntax import Rule, parse_rules
-from bridle.ground.real_path import resolve
+from bridle.ground.files.real_path import resolve
 
 _BEHAVIORS = ("allow", "deny", "ask")
 

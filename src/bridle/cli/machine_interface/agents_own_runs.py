@@ -12,8 +12,8 @@ from pathlib import Path
 
 from bridle.errors import Error
 from bridle.ground import own_runs
-from bridle.ground.birth_time import birth_time_ns
 from bridle.ground.descendants.enclosing_agent import agent_started_ns
+from bridle.ground.files.birth_time import birth_time_ns
 from bridle.ground.git_folder import find_common_folder, repository_top
 from bridle.ground.home import bridle_home
 

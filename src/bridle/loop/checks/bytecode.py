@@ -11,7 +11,7 @@ import stat
 from collections.abc import Collection
 from contextlib import suppress
 
-from bridle.ground.real_path import folder_of_descriptor, open_folder
+from bridle.ground.files.real_path import folder_of_descriptor, open_folder
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.workspace import files_index
 

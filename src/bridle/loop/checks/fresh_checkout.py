@@ -16,7 +16,8 @@ import msgspec
 from msgspec import Struct
 
 from bridle.errors import LockHeld, MachineError
-from bridle.ground import clock, disk, files_below
+from bridle.ground import clock, disk
+from bridle.ground.files import files_below
 from bridle.ground.lock import FileLock
 from bridle.loop.checks.setup_commands import commands, listing, run_setup, setup_key
 from bridle.loop.effect_results import CheckResult

@@ -15,7 +15,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from bridle.errors import DiskError
-from bridle.ground import disk, files_below
+from bridle.ground import disk
+from bridle.ground.files import files_below
 from bridle.ground.git_folder import git_folder
 from bridle.loop.working_copy.run_context import RunContext
 

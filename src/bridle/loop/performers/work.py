@@ -10,7 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bridle.errors import AgentNotReady, UsageError
-from bridle.ground import clock, disk, ids, real_path
+from bridle.ground import clock, disk, ids
+from bridle.ground.files import real_path
 from bridle.ground.json_fields import JsonFields
 from bridle.loop import effect_results, effects
 from bridle.loop.effect_results import WorkResult

@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from bridle.ground import clock, files_below
+from bridle.ground import clock
 from bridle.ground.descendants import census
+from bridle.ground.files import files_below
 from bridle.ground.git_folder import find_common_folder, git_folder
 from bridle.workspace.repair.ref_lock import file_identity
 

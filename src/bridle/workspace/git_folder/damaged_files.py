@@ -15,9 +15,9 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from bridle.errors import UsageError
-from bridle.ground import files_below
+from bridle.ground.files import files_below
+from bridle.ground.files.known_folders import KnownFolders
 from bridle.ground.git_folder import find_common_folder, git_folder
-from bridle.ground.known_folders import KnownFolders
 from bridle.workspace.git_folder import git_links
 
 HEAD = "HEAD"

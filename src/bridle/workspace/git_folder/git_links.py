@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from bridle.ground import files_below
-from bridle.ground.known_folders import KnownFolders
+from bridle.ground.files import files_below
+from bridle.ground.files.known_folders import KnownFolders
 
 Links = Mapping[str, str]
 """By the name in a git folder: what a link leads to."""

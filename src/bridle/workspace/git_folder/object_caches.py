@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from bridle.ground import files_below
+from bridle.ground.files import files_below
 from bridle.ground.git_folder import submodule_folders
 
 State = tuple[int, int, int, int]

@@ -13,7 +13,7 @@ from bridle.agent.permissions.rules.rule_paths import (
     is_protected,
     matches,
 )
-from bridle.ground.real_path import PATH_LIMIT_CHARACTERS, resolve
+from bridle.ground.files.real_path import PATH_LIMIT_CHARACTERS, resolve
 
 HOME = "/home/me"
 

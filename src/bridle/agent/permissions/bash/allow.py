@@ -34,7 +34,7 @@ from bridle.agent.permissions.rules.rule_paths import (
     links_below,
 )
 from bridle.agent.permissions.rules.syntax import names_tool
-from bridle.ground.real_path import resolve
+from bridle.ground.files.real_path import resolve
 
 # The most folders that a command may be in after several `cd`.
 _LIMIT_FOLDERS: Final = 16

@@ -22,9 +22,9 @@ from bridle.agent.permissions.bash.wrappers import basename
 from bridle.agent.permissions.rules.file_access import WRITERS, denial
 from bridle.agent.permissions.rules.policy import Policy
 from bridle.agent.permissions.rules.rule_paths import glob_matches, is_inside, links_below, pattern_folder
+from bridle.ground.files.real_path import resolve
 from bridle.ground.git_folder import repository_top
 from bridle.ground.git_index import tracked_names
-from bridle.ground.real_path import resolve
 
 _FILE_RULES: Final = frozenset({"Read", *WRITERS})
 # The most folders that a command may be in after several `cd`.

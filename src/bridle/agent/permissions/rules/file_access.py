@@ -18,7 +18,7 @@ from bridle.agent.permissions.rules.rule_paths import (
     split_pattern,
 )
 from bridle.agent.permissions.rules.syntax import Rule, names_tool
-from bridle.ground.real_path import is_loop, resolve
+from bridle.ground.files.real_path import is_loop, resolve
 
 READERS: Final = {"Read": "file_path", "Glob": "path", "Grep": "path"}
 WRITERS: Final = {"Write": "file_path", "Edit": "file_path", "NotebookEdit": "notebook_path"}

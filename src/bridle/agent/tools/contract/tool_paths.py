@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from bridle.agent.tools.contract.tool import PathInput, ToolResult, rejected_call
-from bridle.ground import real_path
+from bridle.ground.files import real_path
 
 # The wording of Claude Code, which programs match and models know: code, description, failed call.
 _DESCRIPTIONS = {

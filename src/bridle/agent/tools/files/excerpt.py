@@ -13,7 +13,7 @@ from msgspec import Struct
 from bridle.agent.tools.files.known_files import View, file_digest
 from bridle.agent.tools.files.save import Cancelled
 from bridle.agent.tools.files.text_file import SAMPLE_BYTES, decode, is_binary, replace_broken_bytes
-from bridle.ground import real_path
+from bridle.ground.files import real_path
 
 # The largest file that is read without a limit; the same as in Claude Code.
 WHOLE_LIMIT_BYTES = 256 * 1024

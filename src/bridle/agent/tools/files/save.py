@@ -14,7 +14,7 @@ import stat
 import threading
 from pathlib import Path
 
-from bridle.ground import real_path
+from bridle.ground.files import real_path
 
 # The directory, or the mount of a single file, does not allow to replace it.
 _NOT_REPLACEABLE = frozenset({errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV, errno.EROFS})

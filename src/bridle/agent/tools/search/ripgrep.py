@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bridle.errors import ProcessError
-from bridle.ground import program_path, real_path
+from bridle.ground import program_path
 from bridle.ground.children.query import query
 from bridle.ground.children.query_result import QueryResult
+from bridle.ground.files import real_path
 
 # The largest source trees take a few seconds; a longer search reads data or a network disk.
 LIMIT_SECONDS = 20.0

@@ -42,7 +42,7 @@ def command(
     The file of a run has its receipt, tasks, checks, commits with diffs, journal and the conversations of all its
     agents; that of a log its conversation. It is private (mode 0600) and appears when it is complete.
     """
-    from bridle.ground.output_file import check_output
+    from bridle.ground.files.output_file import check_output
     from bridle.views.export.html_file import html_pieces
     from bridle.views.export.json_file import json_pieces
     from bridle.views.export.markdown_file import markdown_pieces
@@ -86,7 +86,7 @@ def _write(
     *,
     force: bool,
 ) -> None:
-    from bridle.ground.output_file import write_output
+    from bridle.ground.files.output_file import write_output
     from bridle.views.export.size_limit import SizeLimit
     from bridle.views.format_amounts import format_size
     from bridle.wire.mask import Mask, secret_values

@@ -22,7 +22,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.ground import files_below
+from bridle.ground.files import files_below
 from bridle.ground.git_folder import find_common_folder, submodule_folders
 from bridle.loop.effect_results import FileReport
 from bridle.loop.protection.git_files import reflogs, watched_refs

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bridle.ground import files_below
+from bridle.ground.files import files_below
 from bridle.ground.git_folder import common_folder, git_folder
 from bridle.loop.effect_results import FileReport
 from bridle.loop.protection.git_files import git_metadata, git_pointers

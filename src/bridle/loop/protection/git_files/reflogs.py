@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from bridle.ground import clock, files_below
+from bridle.ground import clock
+from bridle.ground.files import files_below
 from bridle.workspace.git_folder import git_links
 
 STASH = "refs/stash"

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bridle.ground import files_below
+from bridle.ground.files import files_below
 from bridle.loop.effect_results import FileReport
 from bridle.loop.protection.git_files import reflogs, watched_refs
 from bridle.loop.protection.git_files.git_metadata import HEADS, GitMetadata, read_file, shorten

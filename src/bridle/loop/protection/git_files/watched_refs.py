@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from bridle.errors import DiskError
-from bridle.ground import disk, files_below
+from bridle.ground import disk
+from bridle.ground.files import files_below
 from bridle.workspace.git_folder import git_links
 
 _REFS = "refs"

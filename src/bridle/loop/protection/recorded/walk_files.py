@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bridle.ground.known_folders import KnownFolders
+from bridle.ground.files.known_folders import KnownFolders
 from bridle.loop.protection.recorded.startup_table import NOT_SEARCHED, existing, may_be_startup
 
 # Folders at the top that git does not enter.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.ground import files_below
+from bridle.ground.files import files_below
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from bridle.ground import known_folders
-from bridle.ground.known_folders import KnownFolders
+from bridle.ground.files import known_folders
+from bridle.ground.files.known_folders import KnownFolders
 
 
 class Lister:

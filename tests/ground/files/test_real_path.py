@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bridle.ground import real_path
+from bridle.ground.files import real_path
 
 
 @pytest.fixture

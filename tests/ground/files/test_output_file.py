@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bridle.errors import Error, UsageError
-from bridle.ground.output_file import check_output, write_output
+from bridle.ground.files.output_file import check_output, write_output
 
 
 def test_the_pieces_are_one_private_file(tmp_path: Path) -> None:
