@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridle.errors import PlanError
-from bridle.loop.plan.markdown import TITLE_LIMIT_CHARACTERS
 from bridle.loop.plan.model import Plan
 from bridle.loop.plan.task_list import is_task_list, parse_task_list, tick_task_list
 
@@ -44,6 +43,9 @@ def test_each_open_box_is_a_task_and_ticked_ones_are_left_out() -> None:
         ("# Shop\n\n- [ ] one\n- [ ] two\n", "work.md", True),
         ("## Backend\n- [ ] one\n## Frontend\n- [ ] two\n", "docs/prd.md", True),
         ("## Backend\n- [ ] one\n## Frontend\n- [ ] two\n", "PLAN.md", False),
+        ("## High Priority\n- [ ] one\n## Low Priority\n- [ ] two\n", ".ralph/fix_plan.md", True),
+        ("## High Priority\n- [ ] one\n## Low Priority\n- [ ] two\n", ".ralph/@fix_plan.md", True),
+        ("## High Priority\n- [ ] one\n## Low Priority\n- [ ] two\n", "a_fix_plan.md", False),
         ("## Goals\nGood.\n## To do\n- [ ] one\n", "PLAN.md", True),
         ("## To do\n- [ ] one\nCheck: `true`\n", "PRD.md", False),
         ("## Todo\n- [ ] one\n## Parser\n- [ ] two\n", "PLAN.md", False),
@@ -66,11 +68,6 @@ def test_what_is_indented_below_a_box_belongs_to_its_task() -> None:
 
 def test_two_boxes_with_one_text_are_two_tasks() -> None:
     assert titles("- [ ] add tests\n- [ ] Add tests\n") == ["add tests", "Add tests (line 2)"]
-
-
-def test_a_long_box_is_cut_to_a_title() -> None:
-    [title] = titles(f"- [ ] {'x' * 500}\n")
-    assert len(title) == TITLE_LIMIT_CHARACTERS
 
 
 def test_a_list_may_have_checks_of_its_own_above_it() -> None:

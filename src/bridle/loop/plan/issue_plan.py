@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from bridle.loop.plan.markdown import CONTROL, TITLE_LIMIT_CHARACTERS
+from bridle.loop.plan.markdown import CONTROL
 from bridle.loop.plan.model import Task
 from bridle.loop.plan.render_plan import render
+from bridle.loop.plan.titles import cut_title
 
 # An issue with more is a discussion; the agent reads the beginning.
 BODY_LIMIT_CHARACTERS = 20_000
@@ -33,8 +34,15 @@ class Issue(Struct, frozen=True):
     @property
     def task_title(self) -> str:
         """The title of its task: the number first, so that no title can look like a ticked box."""
-        title = f"#{self.number} {_plain(' '.join(self.title.split()))}".strip().rstrip("# ")
-        return title if len(title) <= TITLE_LIMIT_CHARACTERS else f"{title[: TITLE_LIMIT_CHARACTERS - 1]}…"
+        return cut_title(self._whole_title)
+
+    @property
+    def is_title_cut(self) -> bool:
+        return self.task_title != self._whole_title
+
+    @property
+    def _whole_title(self) -> str:
+        return f"#{self.number} {_plain(' '.join(self.title.split()))}".strip().rstrip("# ")
 
 
 def plan_of_issues(title: str, issues: Sequence[Issue], *, guard: Sequence[str], setup: Sequence[str] = ()) -> str:
@@ -48,7 +56,9 @@ def _task(issue: Issue, known: dict[int, str]) -> Task:
     needs = [known[number] for number in dict.fromkeys(numbers) if number in known and number != issue.number]
     body = issue.body.replace("\r\n", "\n").replace("\r", "\n").strip()
     cut = "\n[…]" if len(body) > BODY_LIMIT_CHARACTERS else ""
-    quoted = [f"> {_plain(line)}".rstrip() for line in (body[:BODY_LIMIT_CHARACTERS] + cut).split("\n")]
+    lines = (body[:BODY_LIMIT_CHARACTERS] + cut).split("\n")
+    lines = [" ".join(issue.title.split()), "", *lines] if issue.is_title_cut else lines
+    quoted = [f"> {_plain(line)}".rstrip() for line in lines]
     source = [f"Issue {_plain(issue.url)}"] if issue.url else []
     return Task(
         title=issue.task_title, body="\n".join([*source, *([""] if source else []), *quoted]), needs=tuple(needs)

@@ -16,11 +16,10 @@ from bridle.loop.plan.markdown_lines import Line, read_lines
 from bridle.loop.plan.markdown_sections import Section, content, sections
 from bridle.loop.plan.model import MARKDOWN, Item, Plan, Task
 from bridle.loop.plan.problems import Problems
+from bridle.loop.plan.titles import TITLE_LIMIT_CHARACTERS
 
 Value = TypeVar("Value")
 
-# A title is in a commit's trailer, a column of the receipt and a log's name.
-TITLE_LIMIT_CHARACTERS = 200
 # All but the tab; and surrogates, which no UTF-8 file can hold.
 CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
 _UNDERLINE = re.compile(r" {0,3}(?:={2,}|-{2,})[ \t]*\Z")

@@ -9,9 +9,10 @@ from typing import Any
 
 from bridle.ground.json_fields import JsonFields
 from bridle.loop.plan.dependencies import Titles, title_key
-from bridle.loop.plan.markdown import CONTROL, TITLE_LIMIT_CHARACTERS, refuse_controls, refuse_cycles
+from bridle.loop.plan.markdown import CONTROL, refuse_controls, refuse_cycles
 from bridle.loop.plan.model import PRD, Item, Plan, Task
 from bridle.loop.plan.problems import NO_CHECKS, NO_SETTINGS_FILE, Problems
+from bridle.loop.plan.titles import cut_title, with_whole_text
 from bridle.loop.settings.value_kinds import shown
 from bridle.loop.text.json_spans import Span, element_spans, member_spans
 
@@ -88,7 +89,7 @@ def tick_prd(text: str, titles: Sequence[str]) -> tuple[str, list[str]]:
     spans = story_spans(text)
     done = _DONE[_list_name(json.loads(text))]
     stories = [JsonFields(json.loads(text[span.start : span.end])) for span in spans]
-    names = _unique_titles([(" ".join((story.text("title") or "").split()), _id_of(story)) for story in stories])
+    names = _unique_titles([(cut_title(story.text("title") or ""), _id_of(story)) for story in stories])
     changed: list[str] = []
     for span, story, title in reversed(list(zip(spans, stories, names, strict=True))):
         if title_key(title) in wanted and not story.flag(done):
@@ -115,7 +116,8 @@ def _list_name(document: Any) -> str:
 
 
 def _id_of(story: JsonFields) -> str:
-    return story.text("id") or ""
+    value = story.value("id")
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
 def _unique_titles(titled: Sequence[tuple[str, str]]) -> list[str]:
@@ -133,19 +135,19 @@ class _Story:
         self.line = line
         self._value = value
         self._problems = problems
-        self.title = " ".join(self._text("title").split())
+        self.whole_title = self._text("title")
+        self.title = cut_title(self.whole_title)
         self.id = self._text("id", or_number=True)
         self.passes = self._flag("passes") or self._flag("completed")
         self.group = self._number("parallel_group")
         self.priority = self._number("priority")
         notes = self._text("notes") or self._text("completionNotes")
-        self.body = "\n\n".join(part for part in (self._text("description"), notes) if part)
+        text = "\n\n".join(part for part in (self._text("description"), notes) if part)
+        self.body = with_whole_text(self.whole_title, self.title, text)
         self.criteria = self._texts("acceptanceCriteria")
         self.depends_on = self._texts("dependsOn")
         if not self.title:
             problems.add(line, "this story has no title")
-        elif len(self.title) > TITLE_LIMIT_CHARACTERS:
-            problems.add(line, f"the title must be at most {TITLE_LIMIT_CHARACTERS} characters, got {len(self.title)}")
 
     def _text(self, name: str, *, or_number: bool = False) -> str:
         value = self._value.get(name)
@@ -225,7 +227,9 @@ def _refuse_duplicates(stories: Sequence[_Story], problems: Problems) -> None:
 
 
 def _tasks(stories: Sequence[_Story], problems: Problems) -> tuple[Task, ...]:
-    titles = Titles((story.title for story in stories), {story.id: story.title for story in stories if story.id})
+    names = {story.whole_title: story.title for story in stories if cut_title(story.whole_title) != story.whole_title}
+    names |= {story.id: story.title for story in stories if story.id}
+    titles = Titles((story.title for story in stories), names)
     needs = {story.title: _needs(story, titles, problems) + _group_needs(story, stories) for story in stories}
     title_counts = Counter(title_key(story.title) for story in stories)
     unique = {title: others for title, others in needs.items() if title_counts[title_key(title)] == 1}

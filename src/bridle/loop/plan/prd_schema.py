@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridle.loop.plan.markdown import TITLE_LIMIT_CHARACTERS
-
 _TEXTS: dict[str, Any] = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 
 
@@ -44,7 +42,7 @@ def _story() -> dict[str, Any]:
         "required": ["title"],
         "properties": {
             "id": {"type": ["string", "integer", "null"], "description": "A short name that `dependsOn` may use."},
-            "title": {"type": "string", "minLength": 1, "maxLength": TITLE_LIMIT_CHARACTERS},
+            "title": {"type": "string", "minLength": 1},
             "description": {"type": ["string", "null"], "description": "What the agent is to do."},
             "notes": {"type": ["string", "null"], "description": "More text for the agent."},
             "acceptanceCriteria": {**_nullable(_TEXTS), "description": "The agent's checklist."},

@@ -9,16 +9,17 @@ from msgspec import Struct
 
 from bridle.loop.plan import directives
 from bridle.loop.plan.dependencies import title_key
-from bridle.loop.plan.markdown import TITLE_LIMIT_CHARACTERS, commands_of, refuse_controls
+from bridle.loop.plan.markdown import commands_of, refuse_controls
 from bridle.loop.plan.markdown_lines import Line, box, read_lines
 from bridle.loop.plan.markdown_sections import Section, content, sections
 from bridle.loop.plan.model import MARKDOWN, Item, Plan, Task
 from bridle.loop.plan.problems import NO_CHECKS, NO_SETTINGS_FILE, Problems
+from bridle.loop.plan.titles import cut_title, with_whole_text
 
 # A section of this name is a list of tasks, and not a task with a checklist.
 LIST_TITLES = frozenset({"tasks", "task list", "to do", "to-do", "todo", "todos", "backlog"})
-# Other tools read every box of a file of this name as a task, whichever section it is in.
-LIST_NAMES = re.compile(r"(?:.*[/\\])?prd\.md\Z", re.IGNORECASE)
+# Other tools read every box of a file of these names as a task, whichever section it is in.
+LIST_NAMES = re.compile(r"(?:.*[/\\])?(?:prd|@?fix_plan)\.md\Z", re.IGNORECASE)
 
 _BOX = re.compile(r"\[.?\](?=[ \t])")
 
@@ -30,13 +31,15 @@ class ListedTask(Struct, frozen=True):
     line: int
     is_ticked: bool
     below: tuple[Line, ...] = ()
+    text: str = ""
+    """What the box says, of which the title may be the beginning."""
 
 
 def is_task_list(text: str, source: str) -> bool:
     """Return whether a Markdown text is a list of boxes and not a plan of sections.
 
     It is if it has boxes, none of its `## ` sections has a directive, and there is no `## ` section, or only sections
-    that are called a list have boxes, or the file is called PRD.md.
+    that are called a list have boxes, or the file is called PRD.md or fix_plan.md.
     """
     parts = sections(read_lines(text, Problems("")))
     tasks = [part for part in parts if part.is_task]
@@ -98,11 +101,11 @@ def listed_tasks(text: str) -> list[ListedTask]:
         item = box(line)
         if item is None:
             continue
-        title = _cut(" ".join(item.text.split()))
+        title = cut_title(item.text)
         if title_key(title) in seen:
-            title = f"{_cut(title, 20)} (line {line.number})"
+            title = f"{cut_title(title, 20)} (line {line.number})"
         seen.add(title_key(title))
-        found.append(ListedTask(title, line.number, item.is_ticked, tuple(below)))
+        found.append(ListedTask(title, line.number, item.is_ticked, tuple(below), item.text))
     return found
 
 
@@ -140,7 +143,9 @@ def _boxes(lines: Sequence[Line]) -> list[tuple[Line, list[Line]]]:
 def _task(listed: ListedTask) -> Task:
     checklist = tuple(Item(item.text, item.is_ticked) for line in listed.below if (item := box(line)) is not None)
     text = "\n".join(line.text.strip() for line in listed.below if box(line) is None).strip("\n")
-    return Task(title=listed.title, body=text, checklist=checklist, line=listed.line)
+    return Task(
+        title=listed.title, body=with_whole_text(listed.text, listed.title, text), checklist=checklist, line=listed.line
+    )
 
 
 def _head_commands(parts: Sequence[Section], problems: Problems) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -165,8 +170,3 @@ def _above_first_task(parts: Sequence[Section]) -> Iterator[Section]:
 
 def _is_list_title(part: Section) -> bool:
     return part.heading is not None and part.heading.title.rstrip(":").casefold() in LIST_TITLES
-
-
-def _cut(title: str, less: int = 0) -> str:
-    limit = TITLE_LIMIT_CHARACTERS - less
-    return title if len(title) <= limit else f"{title[: limit - 1]}…"

@@ -12,6 +12,7 @@ from bridle.loop.plan.markdown import refuse_controls
 from bridle.loop.plan.model import Plan
 from bridle.loop.plan.prd_json import TASKS, build_plan
 from bridle.loop.plan.problems import Problems
+from bridle.loop.plan.titles import cut_title
 
 ENDINGS = (".yaml", ".yml")
 # A list is two levels deep; an alias may refer to itself.
@@ -62,7 +63,7 @@ def tick_yaml(text: str, titles: Sequence[str]) -> tuple[str, list[str]]:
             continue
         members = {key.value: (key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)}
         key, value = members.get("title", (None, None))
-        title = " ".join(value.value.split()) if isinstance(value, yaml.ScalarNode) else ""
+        title = cut_title(value.value) if isinstance(value, yaml.ScalarNode) else ""
         if key is None or title_key(title) not in wanted:
             continue
         ticked = _with_completed(text, node, members)
