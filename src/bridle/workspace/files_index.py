@@ -11,7 +11,7 @@ import asyncio
 import os
 import re
 import weakref
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +21,8 @@ from bridle.ground import clock, disk
 from bridle.workspace import exact_bytes
 from bridle.workspace.add_files import NO_SHORTCUTS, add_all, clear_marks, read_marks
 from bridle.workspace.git import Git
-from bridle.workspace.git_folder import index_file, read_git_files
+from bridle.workspace.git_folder import cleared_sizes, index_file, read_git_files
+from bridle.workspace.git_folder.cleared_sizes import ClearedSizes
 from bridle.workspace.git_folder.index_file import Identity
 from bridle.workspace.own_output import untracked_output
 from bridle.workspace.private_indexes import clear_indexes, private_index_path, remove_index
@@ -66,8 +67,7 @@ class FilesIndex:
         """Of its own file after the last use."""
         self._source: Identity | None = None
         """Of the real index that tracks the same files."""
-        self._sizes: dict[int, bytes] = {}
-        """Sizes that were set to 0, by their positions: git compares the content of such entries."""
+        self._sizes = ClearedSizes(self._path, self.id_length)
         self._is_replaceable = False
         """Whether it can replace the real index without losing anything."""
         self.tree = ""
@@ -111,7 +111,7 @@ class FilesIndex:
             await self._compare_all(may_convert=may_convert)
         elif not may_convert:  # hashing again would apply changed attributes to unchanged files
             written = int(facts.st_mtime)
-            self._hash_again(range(written - RECENT_SECONDS, written + RECENT_SECONDS + 1))
+            self._sizes.clear_recent(range(written - RECENT_SECONDS, written + RECENT_SECONDS + 1))
 
     def accept_copy(self, tree: str) -> bool:
         """Use a copy of the real index without a look, if it is of this tree, which all files have; return whether."""
@@ -123,14 +123,14 @@ class FilesIndex:
     async def _compare_all(self, *, may_convert: bool) -> None:
         """Compare the content of all files with the entries of an index whose stat data and trees may be forged."""
         data = index_file.without_trees(self._path.read_bytes(), self.id_length)
-        self._rewrite(data)
+        cleared_sizes.rewrite(self._path, data)
         entries = list(index_file.entries(data, self.id_length))
         if may_convert:  # a file with the very bytes of its blob is unchanged, whatever the conversions are now
             entries = await asyncio.to_thread(index_file.differing, entries, self._git.folder)
-        self._clear_sizes(entry.size_at for entry in entries)
+        self._sizes.clear(entry.size_at for entry in entries)
         words = (*NO_SHORTCUTS, "update-index", "-q", "--refresh")
         await self._git.run(*words, variables=self.variables, accepts=(0, 1, 128))  # 128: a filter failed
-        self._sizes = {}
+        self._sizes.forget()
 
     def _has_only_entries(self, data: bytes) -> bool:
         """Return whether the real index, with this content, has no marks and no extensions for other features."""
@@ -186,7 +186,7 @@ class FilesIndex:
         await self._replace_forged(flags)
         if index_file.identify(self._path) != self._identity:
             ended = int(clock.now().timestamp())
-            self._hash_again(range(started - RECENT_SECONDS, ended + RECENT_SECONDS + 1))
+            self._sizes.clear_recent(range(started - RECENT_SECONDS, ended + RECENT_SECONDS + 1))
         self._identity = None if self._git.left_out else index_file.identify(self._path)
         return True
 
@@ -234,7 +234,7 @@ class FilesIndex:
         """Make it the real index; return False, without a change, where the real one has more than entries."""
         if not self._is_replaceable or not self.is_of_real_index() or not self.is_intact():
             return False
-        data = self._with_sizes()
+        data = self._sizes.restored()
         if data[:8] != index_file.VERSION_2:
             return False
         if not index_file.put(self._real, data, self._path.stat()):
@@ -247,43 +247,8 @@ class FilesIndex:
 
     def trust_sizes(self) -> None:
         """Restore the sizes of all entries, for a `git read-tree` that requires unchanged files."""
-        if self._sizes:
-            self._rewrite(self._with_sizes())
-            self._sizes, self._identity = {}, None
-
-    def _with_sizes(self) -> bytes:
-        data = bytearray(self._path.read_bytes())
-        for at, size in self._sizes.items():
-            data[at : at + 4] = size
-        index_file.seal(data, self.id_length)
-        return bytes(data)
-
-    def _hash_again(self, seconds: range) -> None:
-        """Let git compare the content of entries whose ctime is in these seconds."""
-        self._sizes = {}
-        try:
-            data = self._path.read_bytes()
-        except FileNotFoundError:
-            return
-        if data[:8] in (index_file.VERSION_2, index_file.VERSION_3):
-            self._clear_sizes(index_file.recent_sizes(data, seconds))
-
-    def _clear_sizes(self, positions: Iterable[int]) -> None:
-        """Let git compare the content of the entries with these sizes: it does so where they are 0."""
-        data = bytearray(self._path.read_bytes())
-        self._sizes = {at: bytes(data[at : at + 4]) for at in positions}
-        if not any(any(size) for size in self._sizes.values()):
-            return
-        for at in self._sizes:
-            data[at : at + 4] = bytes(4)
-        index_file.seal(data, self.id_length)
-        self._rewrite(bytes(data))
-
-    def _rewrite(self, data: bytes) -> None:
-        """Replace the content; the mtime stays, by which git knows which entries it must compare with the files."""
-        facts = self._path.stat()
-        disk.write_private(self._path, data)
-        os.utime(self._path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+        if self._sizes.restore():
+            self._identity = None
 
 
 @asynccontextmanager
