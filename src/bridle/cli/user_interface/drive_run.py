@@ -13,8 +13,9 @@ from msgspec.structs import replace
 
 from bridle.cli import exit_codes
 from bridle.cli.user_interface.terminal import print_document, run_interruptible, say, show, shown_run
-from bridle.engine.drive import driver
-from bridle.engine.drive.driver import DriveOptions, DriveResult
+from bridle.engine.drive import drive_result
+from bridle.engine.drive.drive_result import DriveResult
+from bridle.engine.drive.driver import DriveOptions, Driver
 from bridle.engine.entries import refused_commands
 from bridle.engine.hooks.find_hooks import repository_of
 from bridle.engine.hooks.run_hooks import Hooks
@@ -28,9 +29,9 @@ _EXIT_CODES = {
     FAILED: exit_codes.FAILED,
     HALTED: exit_codes.FAILED,
     NONE: exit_codes.FAILED,
-    driver.LIMIT: exit_codes.LIMIT_REACHED,
-    driver.WAITING: exit_codes.WAITING,
-    driver.UNUSABLE: exit_codes.AGENT_UNUSABLE,
+    drive_result.LIMIT: exit_codes.LIMIT_REACHED,
+    drive_result.WAITING: exit_codes.WAITING,
+    drive_result.UNUSABLE: exit_codes.AGENT_UNUSABLE,
 }
 
 
@@ -48,7 +49,7 @@ def drive_and_report(run: Path, drive_options: DriveOptions, options: CommandOpt
     sandbox = replace(drive_options.agents.sandbox, on_refused=partial(refused_commands.record, run))
     drive_options = replace(drive_options, agents=replace(drive_options.agents, sandbox=sandbox))
     environment = user_environment(os.environ)
-    driving = driver.Driver(lambda: FileStore(run), run, hooks, drive_options, environment=environment, say=say)
+    driving = Driver(lambda: FileStore(run), run, hooks, drive_options, environment=environment, say=say)
     driven = run_interruptible(driving.drive())
     resume = f"bridle drive {shown_run(run)}"
     if driven is None:

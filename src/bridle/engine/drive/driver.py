@@ -17,12 +17,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bridle.engine import inbox
-from bridle.engine.drive import performer
 from bridle.engine.drive.agent_performer import AgentPerformer
 from bridle.engine.drive.agent_request import AgentDefaults
 from bridle.engine.drive.agent_worktrees import AgentWorktrees
 from bridle.engine.drive.command_performer import KINDS as COMMAND_KINDS
 from bridle.engine.drive.command_performer import CommandPerformer
+from bridle.engine.drive.drive_result import LIMIT, PAUSED, WAITING, DriveResult
 from bridle.engine.drive.effects_in_progress import EffectsInProgress
 from bridle.engine.drive.iterate_in_turn import iterate_in_turn
 from bridle.engine.drive.performer import Performer, Say
@@ -57,10 +57,6 @@ ASK = "ask"
 APPROVE = "approve"
 REJECT = "reject"
 
-WAITING = "waiting"
-LIMIT = performer.LIMIT
-UNUSABLE = performer.UNUSABLE
-PAUSED = "paused"
 _ENDED = frozenset({COMPLETED, FAILED, HALTED, NONE})
 
 
@@ -84,28 +80,6 @@ class DriveOptions(Struct, frozen=True):
             raise UsageError(f"breakpoints must be ask, approve or reject, got {self.breakpoints!r}")
         if self.concurrency < 1:
             raise UsageError(f"concurrency must be at least 1, got {self.concurrency}")
-
-
-class DriveResult(Struct, frozen=True):
-    """The state of the run when the driver ends."""
-
-    status: str
-    """`completed`, `failed`, `halted`, `none`, `waiting`, `paused`, `limit` or `unusable`."""
-    iteration: Iteration
-    performed: int
-    """How many effects this driver resolved."""
-    cost_usd: float | None
-    """The cost of their agents; None where one of them is not known."""
-    known_cost_usd: float
-    """The known part of it."""
-    questions: tuple[inbox.Question, ...] = ()
-    """The questions that wait for the user."""
-    unsupported: tuple[Action, ...] = ()
-    """Effects of kinds without a performer; another program must post their results."""
-    error: Error | None = None
-    """The limit that was reached, or why the agent cannot be used."""
-    process_state: Any = None
-    """What the process reports about itself; None if results have arrived that it has not received."""
 
 
 class Driver:

@@ -14,7 +14,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bridle.engine.drive.driver import LIMIT, PAUSED, UNUSABLE, DriveOptions, Driver, DriveResult
+from bridle.engine.drive.drive_result import LIMIT, PAUSED, UNUSABLE, DriveResult
+from bridle.engine.drive.driver import DriveOptions, Driver
 from bridle.engine.drive.driver_lock import find_driver
 from bridle.engine.drive.effects_in_progress import EffectsInProgress
 from bridle.engine.drive.wait_for_driver import driver_ended_at
