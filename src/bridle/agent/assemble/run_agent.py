@@ -15,7 +15,9 @@ from bridle.agent.assemble.checkpoints import file_checkpoints
 from bridle.agent.assemble.hooks import session_hooks
 from bridle.agent.assemble.host_control import HostControl, HostParts
 from bridle.agent.assemble.mcp_servers import RunServers
+from bridle.agent.assemble.permission_policy import make_policy
 from bridle.agent.assemble.prompt import nested_instructions
+from bridle.agent.assemble.read_inputs import read_inputs
 from bridle.agent.assemble.resumed_state import keep_tasks, restore_state
 from bridle.agent.assemble.run_inputs import RunInputs, folder_warnings
 from bridle.agent.assemble.session_description import SessionDescription
@@ -31,16 +33,13 @@ from bridle.agent.conversation.model_requests import ModelRequests
 from bridle.agent.conversation.model_setup import ConversationOptions, Limits, ModelSetup, PromptSource
 from bridle.agent.conversation.session_hooks import SessionHooks
 from bridle.agent.model.api import models
-from bridle.agent.model.api.credentials import CredentialSource, MissingCredentials, find
+from bridle.agent.model.api.credentials import CredentialSource
 from bridle.agent.model.api.stream_pieces import ModelClient
-from bridle.agent.permissions.decide import bypass_refusal
 from bridle.agent.permissions.rules.file_access import is_hidden
 from bridle.agent.permissions.rules.policy import Policy
-from bridle.agent.permissions.rules.syntax import parse_rules
 from bridle.agent.prompt.instructions import links_out
 from bridle.agent.sessions import open_session
 from bridle.agent.sessions.session import Session, new_uuid
-from bridle.agent.settings.load_settings import load_settings
 from bridle.agent.skills.catalogue import Skills, discover_skills
 from bridle.agent.stdio.debug_log import DebugLog, log_path
 from bridle.agent.stdio.event_writer import EventWriter
@@ -53,8 +52,6 @@ from bridle.agent.tools.shell.limits import limits_from_environment
 from bridle.agent.tools.shell.shell import Shell
 from bridle.agent.tools.structured_output import Schema, StructuredOutput
 from bridle.agent.version import PROTOCOL_VERSION
-from bridle.errors import Error, UsageError
-from bridle.ground.home import bridle_home
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -79,11 +76,11 @@ class Run(msgspec.Struct, frozen=True):
 
 def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: Output | None = None) -> Run:
     """Assemble a run; `output` replaces standard output. Raises UserError if a flag or a setting is invalid."""
-    inputs, credentials = _endpoint(_inputs(options, cwd, outer))
+    inputs, credentials = read_inputs(options, cwd, outer)
     agents, agent_warnings = find_agents(inputs)
     inputs = with_main_agent(inputs, agents)
     options = inputs.options
-    policy, may_bypass = _policy(inputs)
+    policy, may_bypass = make_policy(inputs)
     model = models.resolve_model(options.model, inputs.environment, setting=inputs.settings.model)
     session = _session(inputs)
     debug_log = _debug_log(inputs, session)
@@ -151,23 +148,20 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
     toolbox.add_source(log.tool_source)
     description = SessionDescription(inputs, setup, toolbox, skills, agents, servers, credentials)
     conversation_options = _conversation_options(inputs)
+    listings = (servers.instructions, factory.listing, *((skills.listing,) if "Skill" in toolbox.names else ()))
+    prompt = PromptSource(description.request_head, listings, servers.refreshed)
+    connect = partial(_connect, credentials, inputs.environment)
     requests = ModelRequests(
         log=log,
         setup=setup,
         options=conversation_options,
-        prompt=PromptSource(
-            description.request_head,
-            (servers.instructions, factory.listing, *((skills.listing,) if "Skill" in toolbox.names else ())),
-            servers.refreshed,
-        ),
+        prompt=prompt,
         toolbox=toolbox,
         compactor=Compactor(inputs.environment, dropped_tokens=session.history.dropped_tokens),
-        connect=partial(_connect, credentials, inputs.environment),
+        connect=connect,
         hooks=hooks,
         on_compacted=memory.forget_views,
-        model_for=lambda now: (
-            models.plan_model(now.model, inputs.environment) if now.policy.mode == "plan" else now.model
-        ),
+        model_for=partial(_current_model, inputs.environment),
         resolve=lambda name: models.resolve_model(name, inputs.environment),
     )
     if hooks is not None:
@@ -227,48 +221,6 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
     )
 
 
-def _inputs(options: Options, cwd: Path, outer: Mapping[str, str]) -> RunInputs:
-    cwd = Path(os.path.realpath(cwd))
-    config = outer.get("CLAUDE_CONFIG_DIR")
-    config_folder = Path(config) if config else Path(outer.get("HOME") or Path.home()) / ".claude"
-    sources = () if options.is_bare or options.is_safe else options.setting_sources
-    settings = load_settings(cwd, config_folder, sources, options.settings, outer)
-    environment = {**outer, **settings.environment, models.OWN_BETAS: ",".join(options.betas)}
-    return RunInputs(options, settings, cwd, config_folder, environment)
-
-
-def _policy(inputs: RunInputs) -> tuple[Policy, bool]:
-    """Return the permissions, and whether the host may bypass them later."""
-    options, settings, environment = inputs.options, inputs.settings, inputs.environment
-    skips = options.skips_permissions or settings.skips_permissions
-    mode = "bypassPermissions" if skips else options.permission_mode or settings.default_mode or "default"
-    may_bypass = mode == "bypassPermissions" or options.may_skip_permissions
-    refusal = bypass_refusal(environment, os.geteuid(), _bypass_source(inputs)) if may_bypass else None
-    if refusal is not None:
-        raise UsageError(refusal)
-    folders = [os.path.realpath(inputs.cwd / folder) for folder in options.add_dirs]
-    policy = Policy(
-        cwd=str(inputs.cwd),
-        home=environment.get("HOME") or str(Path.home()),
-        mode=mode,
-        allow=(*parse_rules(options.allowed_tools), *settings.allow),
-        deny=(*parse_rules(options.disallowed_tools), *settings.deny),
-        ask=settings.ask,
-        folders=tuple(dict.fromkeys([*folders, *settings.additional_folders])),
-    )
-    return policy, may_bypass
-
-
-def _bypass_source(inputs: RunInputs) -> str:
-    """Return the flag, or the setting and its file, that bypasses permissions or lets the host do it later."""
-    options = inputs.options
-    if options.skips_permissions:
-        return "--dangerously-skip-permissions"
-    if options.permission_mode == "bypassPermissions":
-        return "--permission-mode bypassPermissions"
-    return inputs.settings.bypass_setting or "--allow-dangerously-skip-permissions"
-
-
 def _session(inputs: RunInputs) -> Session:
     place = open_session.Place(
         inputs.config_folder, inputs.cwd, PROTOCOL_VERSION, open_session.entrypoint(inputs.environment)
@@ -287,23 +239,9 @@ def _shell(inputs: RunInputs, session: Session, policy: Policy, model: models.Mo
     return shell, BackgroundTasks(shell, outputs, tail_characters=tail_characters)
 
 
-def _endpoint(inputs: RunInputs) -> tuple[RunInputs, CredentialSource | None]:
-    """Return the inputs with the kind of endpoint in their environment, and the credentials for it."""
-    credentials = _credentials(inputs)
-    if not (inputs.environment.get("OPENAI_BASE_URL") or inputs.environment.get(models.ENDPOINT)):
-        return inputs, credentials
-    from bridle.agent.assemble.chat_endpoint import select_endpoint  # late: most runs use the Messages API
-
-    return select_endpoint(inputs, credentials)
-
-
-def _credentials(inputs: RunInputs) -> CredentialSource | None:
-    """Return the credentials; those that cannot be used fail the first request, so that it is no crash."""
-    home = bridle_home(inputs.environment)
-    try:
-        return find(inputs.environment, home=home, helper=inputs.settings.api_key_helper, cwd=inputs.cwd)
-    except Error as error:
-        return MissingCredentials(error)
+def _current_model(environment: Mapping[str, str], setup: ModelSetup) -> models.Model:
+    """Return the model of the next request; plan mode may have one of its own."""
+    return models.plan_model(setup.model, environment) if setup.policy.mode == "plan" else setup.model
 
 
 async def _connect(credentials: CredentialSource | None, environment: Mapping[str, str]) -> ModelClient:
