@@ -40,6 +40,15 @@ def test_a_changed_plan_is_named_by_status_retry_and_resume_and_not_used(tmp_pat
     assert_replays(here)
 
 
+def test_a_plan_that_the_run_ticked_whole_has_not_changed(tmp_path: Path) -> None:
+    here = make_project(tmp_path, TWO_TASKS, MAKES_FILE)
+    run_plan(here, 0, "--tick")
+    assert (here.folder / "PLAN.md").read_text().count("## [x]") == 2
+    assert "plan_changes" not in status(here)
+    (here.folder / "PLAN.md").write_text((here.folder / "PLAN.md").read_text().replace("test -f two", "true"))
+    assert "has changed, and cannot be read" in status(here)["plan_changes"][0]
+
+
 @pytest.mark.parametrize("options", [(), ("--parallel", "2")])
 def test_a_new_plan_is_taken_for_what_is_not_done(tmp_path: Path, options: tuple[str, ...]) -> None:
     here = make_project(tmp_path, WRONG, MAKES_FILE)

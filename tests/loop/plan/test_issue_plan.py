@@ -32,3 +32,8 @@ def test_an_issue_that_depends_on_another_waits_for_it() -> None:
     issues = [Issue(2, "b", "Depends on #1 and needs #7; blocked by #2"), Issue(1, "a")]
     plan = parse_markdown(plan_of_issues("I", issues, guard=["true"]), "PLAN.md")
     assert [(task.title, task.needs) for task in plan.tasks] == [("#2 b", ("#1 a",)), ("#1 a", ())]
+
+
+def test_an_issue_without_text_is_its_title_and_its_address() -> None:
+    [task] = parse_markdown(plan_of_issues("I", [Issue(1, "a \u202e b", "", "https://x/1")], guard=[]), "PLAN.md").tasks
+    assert (task.title, task.body) == ("#1 a b", "Issue https://x/1")

@@ -70,9 +70,19 @@ def _plan_changes(path: Path, recorded: Mapping[str, Any]) -> list[str]:
     try:
         new = read_plan(str(path), path.parent, Settings(checks=old.guard, setup=old.setup))
     except Error as error:
+        if _is_ticked_whole(path, text, old):
+            return []
         return [f"{path.name} has changed, and cannot be read: {' '.join(error.message.split())}"]
     found = list(_differences(old, new))
     return [f"{path.name} has changed: {'; '.join(found)}"] if found else []
+
+
+def _is_ticked_whole(path: Path, text: str, old: Plan) -> bool:
+    """Whether it is the old text with every task ticked, which is no plan any more."""
+    from bridle.loop.plan.tick_boxes import tick_text
+
+    lines = old.text.replace("\r\n", "\n")
+    return tick_text(path, lines, [task.title for task in old.tasks])[0] == text.replace("\r\n", "\n")
 
 
 def _differences(old: Plan, new: Plan) -> Iterator[str]:

@@ -34,15 +34,11 @@ class Issue(Struct, frozen=True):
     @property
     def task_title(self) -> str:
         """The title of its task: the number first, so that no title can look like a ticked box."""
-        return cut_title(self._whole_title)
+        return cut_title(self.whole_title)
 
     @property
-    def is_title_cut(self) -> bool:
-        return self.task_title != self._whole_title
-
-    @property
-    def _whole_title(self) -> str:
-        return f"#{self.number} {_plain(' '.join(self.title.split()))}".strip().rstrip("# ")
+    def whole_title(self) -> str:
+        return f"#{self.number} {' '.join(_plain(self.title).split())}".strip().rstrip("# ")
 
 
 def plan_of_issues(title: str, issues: Sequence[Issue], *, guard: Sequence[str], setup: Sequence[str] = ()) -> str:
@@ -54,15 +50,18 @@ def plan_of_issues(title: str, issues: Sequence[Issue], *, guard: Sequence[str],
 def _task(issue: Issue, known: dict[int, str]) -> Task:
     numbers = [int(number) for number in _NEEDS.findall(issue.body)]
     needs = [known[number] for number in dict.fromkeys(numbers) if number in known and number != issue.number]
+    source = f"Issue {_plain(issue.url)}" if issue.url else ""
+    quoted = "\n".join(f"> {_plain(line)}".rstrip() for line in _text(issue).splitlines())
+    body = "\n\n".join(part for part in (source, quoted) if part)
+    return Task(title=issue.task_title, body=body, needs=tuple(needs))
+
+
+def _text(issue: Issue) -> str:
+    """Return what the agent reads of an issue: its whole title, if the task's is the beginning, and its body."""
     body = issue.body.replace("\r\n", "\n").replace("\r", "\n").strip()
     cut = "\n[…]" if len(body) > BODY_LIMIT_CHARACTERS else ""
-    lines = (body[:BODY_LIMIT_CHARACTERS] + cut).split("\n")
-    lines = [" ".join(issue.title.split()), "", *lines] if issue.is_title_cut else lines
-    quoted = [f"> {_plain(line)}".rstrip() for line in lines]
-    source = [f"Issue {_plain(issue.url)}"] if issue.url else []
-    return Task(
-        title=issue.task_title, body="\n".join([*source, *([""] if source else []), *quoted]), needs=tuple(needs)
-    )
+    title = issue.whole_title if issue.task_title != issue.whole_title else ""
+    return "\n\n".join(part for part in (title, body[:BODY_LIMIT_CHARACTERS] + cut) if part)
 
 
 def _plain(text: str) -> str:
