@@ -90,7 +90,7 @@ def _loud(folder: Path, pieces: int) -> Path:
 
 
 def _write_piece(path: Path) -> None:
-    """Small lines without the words of an answer: those are kept, and memory may grow with them."""
+    """Small lines without the text of an answer, which is kept: memory may grow with it."""
     begun = path.with_suffix(".begun")
     lines = (line for line in data.small_lines(random.Random("small")) if not _is_answer(line))  # noqa: S311  # the same numbers every time
     with begun.open("wb") as stream:

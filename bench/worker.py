@@ -44,7 +44,7 @@ def bridle_judge(path: Path) -> Work:
 
 
 def bridle_judge_pipe(path: Path) -> Work:
-    """The same from a child's pipe, as a runner reads it."""
+    """Read and decode a child's pipe, as a runner does."""
     return _bridle_judge(lambda: _piped(path))
 
 

@@ -38,6 +38,12 @@ REPLACEMENTS = {
     "words for people": "messages",
     "naps?|purse|herald|crew|roster": "wait, budget, hooks, workers, agents",
     "manner|wish|wishes": "options, request",
+    "(?:if|when|where|because|or) there (?:is|are|was|were) (?-i:none)": "if it is missing, without a …, or None",
+    "None without (?:one|any|either)": "or None, None without a …",
+    r"(?<!there )(?:is|are|was|were) no (?!longer\b|more\b)\w+": "is not a …, has no …",
+    "(?:all|one|those|anyone) whom?": "the role: user, agent, caller, driver, worker, reader",
+    '(?<=""")(?:Those|The same|It|They)': "the noun that is meant: a docstring is complete without the one before it",
+    "(?<=# )(?-i:Those|The same)": "the noun that is meant",
 }
 
 # Foreign text, generated pages of foreign facts, and data.
@@ -96,6 +102,12 @@ def test_no_listed_word_is_used(path: Path) -> None:
         ('raise UsageError(f"{text!r} is none")', "is none"),
         ("`bridle resume` goes on where it was", "goes on"),
         ("The agent's last words are kept.", "last words"),
+        ('"""Return the receipt; None if there is none."""', "if there is none"),
+        ('"""Return the receipt; None without one."""', "None without one"),
+        ("a failed write is no error", "is no error"),
+        ("for all who wait", "all who"),
+        ('    """Those that git does not track."""', "Those"),
+        ("# The same for tasks.", "The same"),
         ("# The run waits, and then it goes\n# on where it was.", "goes on"),
     ],
 )
@@ -111,6 +123,8 @@ def test_a_listed_word_is_found_with_its_line(line: str, word: str) -> None:
         "a busybody; somebody_else = 1",
         "it went on the stack",
         "Keep the words of the list apart.",
+        "there is no driver, and it is no longer needed",
+        "# Tasks that were retried. The same tasks",
     ],
 )
 def test_a_use_with_a_reason_and_other_words_are_not_found(line: str) -> None:

@@ -59,7 +59,7 @@ LIST_FUNCTIONS = frozenset({"__getattr__", "__dir__"})
 DOTTED_NAME = re.compile(rf"{PACKAGE}(\.[A-Za-z_]\w*)+")
 TABLE_ROW = re.compile(r"^\| `(\w+)` \|.*\| ([^|]+) \|$", re.MULTILINE)
 
-# Fewer files are no folder of their own, more are not seen at a glance; `__init__.py` counts.
+# Fewer files need no folder of their own, more are not seen at a glance; `__init__.py` counts.
 FILES_IN_A_PACKAGE = range(3, 22)
 
 Table = Mapping[str, frozenset[str]]

@@ -26,7 +26,7 @@ PLAN_CODES = {
     130: MEANINGS[130],
 }
 CLEAN_CODES = {
-    0: "old files are removed, or there are none",
+    0: "old files are removed, if there are any",
     1: "something could not be removed",
     2: "wrong usage, or not confirmed; nothing was removed",
 }

@@ -83,7 +83,7 @@ class _Sync:
             self.end()
 
     def run(self) -> None:
-        """Sync, and keep the error for the one who waits."""
+        """Sync, and keep the error for the caller that waits."""
         try:
             self._sync(self._what)
         except BaseException as error:  # noqa: BLE001  # raised where it is waited for

@@ -70,7 +70,7 @@ class UserChanges(msgspec.Struct, frozen=True, kw_only=True):
     gone: tuple[str, ...] = ()
     """The tasks whose commits are not on the branch any more."""
     lost: tuple[str, ...] = ()
-    """Those of them whose commits git has lost: their work is gone."""
+    """The tasks in `gone` whose commits git has lost: their work is gone."""
     copies: tuple[MovedCopy, ...] = ()
     """The copies of parallel workers that were moved to other commits."""
     lines: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ class Result(JsonRecord, frozen=True, kw_only=True):
     """The sandbox of the agent or the checks, or `none` and why; empty for effects that start neither."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values, without user changes and isolation where there are none."""
+        """Return the result as JSON values, without user changes and isolation if they are empty."""
         document = super().as_json()
         for name in ("user_changes", "isolation"):
             if not document[name]:

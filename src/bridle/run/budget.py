@@ -183,7 +183,7 @@ def name_run_limits(workspace: Path, run: str, *, max_cost_usd: float, max_itera
 
 
 def _read_run_limits(workspace: Path) -> RunLimits | None:
-    """Read the limits of the current run; None where there are none, or an agent has damaged the file."""
+    """Read the limits of the current run; None if they are missing, or an agent has damaged the file."""
     try:
         fields = JsonFields(disk.read_json(workspace / _RUN_LIMITS))
     except DiskError:

@@ -123,7 +123,7 @@ def write_meta(path: Path, start: StartMeta, end: EndMeta | None = None, **more:
 
 
 def read_meta(log: Path) -> LogMeta:
-    """Read the file beside a log; return the defaults where there is none.
+    """Read the file beside a log; return the defaults if it is missing.
 
     Raise DiskError where it cannot be read or is not a JSON object.
     """

@@ -42,7 +42,7 @@ async def run_agent(
 ) -> Finished:
     """Run an agent once, as `bridle ask` does, and return its record, its outcome and its cost.
 
-    What the agent does not achieve is in `outcome`, and is no exception. Raises UsageError for a wrong argument.
+    What the agent does not achieve is in `outcome`, and not an exception. Raises UsageError for a wrong argument.
     `environment` is that of the agent, by default this process's own; `on_event` gets each event as it comes, `say`
     messages for users.
     """

@@ -10,7 +10,7 @@ from bridle.workspace.git import Git
 
 
 def nested_git(git: Git, name: str) -> Git | None:
-    """Return a git for the repository in a folder of a working copy; None if there is none, or behind a link.
+    """Return a git for the repository in a folder of a working copy; None without a repository, or behind a link.
 
     Settings such as `core.worktree`, which an agent may have written, would let a checkout write to other folders.
     """

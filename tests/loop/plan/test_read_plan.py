@@ -103,7 +103,7 @@ def test_a_goal_of_one_word_is_refused(tmp_path: Path) -> None:
     (tmp_path / "PLAN.md").write_text("# x\n## y\ndo it\n")
     with pytest.raises(PlanError) as caught:
         read("PLAM", tmp_path)
-    assert caught.value.message == "'PLAM' is no file, and a goal must have more than one word"
+    assert caught.value.message == "'PLAM' is not a file, and a goal must have more than one word"
     assert "PLAN.md" in str(caught.value.remedy)
     assert "describe the goal in a sentence" in str(caught.value.remedy)
 

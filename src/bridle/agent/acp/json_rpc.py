@@ -51,7 +51,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Invalid(msgspec.Struct, frozen=True):
-    """A line that is no message; the sender gets the error."""
+    """A line that is not a message; the sender gets the error."""
 
     error: RpcError
     id: Id = None

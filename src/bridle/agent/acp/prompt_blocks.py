@@ -10,7 +10,7 @@ from bridle.wire.events.loose_json import JsonObject
 
 
 def prompt_blocks(prompt: Any) -> list[JsonObject]:
-    """Return the blocks of a prompt in the form of the Messages API. Raises RpcError if there is none."""
+    """Return the blocks of a prompt in the form of the Messages API. Raises RpcError without a block."""
     blocks = [_block(part) for part in prompt if isinstance(part, dict)] if isinstance(prompt, list) else []
     found = [block for block in blocks if block is not None]
     if not found:

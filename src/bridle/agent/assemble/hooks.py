@@ -25,16 +25,16 @@ from bridle.agent.sessions.session import new_uuid
 from bridle.agent.settings.settings_file import JsonObject, read_object
 from bridle.agent.stdio.output_events import HookResponse, HookStarted
 
-# The events of these hooks are printed always, those of others with --include-hook-events.
+# The hooks of this event are printed always, those of others with --include-hook-events.
 _SHOWN = "SessionStart"
-# Those of this event never: the stream has ended.
+# The hooks of these events are never printed: the stream has ended.
 _HIDDEN = ("SessionEnd",)
 
 
 def session_hooks(
     inputs: RunInputs, setup: ModelSetup, log: MessageLog, host: HostRequests | None, note: Callable[[str], None]
 ) -> tuple[SessionHooks | None, tuple[str, ...]]:
-    """Return the hooks of the session, and warnings; None if there are none and no host can register any."""
+    """Return the hooks of the session, and warnings; None without hooks and without a host that could register some."""
     table, warnings = _configured(inputs)
     if not table and host is None:
         return None, warnings

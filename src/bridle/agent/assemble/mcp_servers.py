@@ -36,7 +36,7 @@ class RunServers:
                 self._made = self._make(found.configs)
 
     def made(self) -> McpServers:
-        """Return the servers; make an empty set of them if there are none."""
+        """Return the servers, which may be an empty set."""
         if self._made is None:
             self._made = self._make([])
         return self._made
@@ -58,7 +58,7 @@ class RunServers:
         return self._made.instructions() if self._made is not None else None
 
     async def expand(self, text: str) -> tuple[str, list[ContentBlock]] | None:
-        """Return the name and the blocks of the prompt that a slash command calls; None if there is none."""
+        """Return the name and the blocks of the prompt that a slash command calls, or None."""
         return await self._made.expand(text) if self._made is not None else None
 
     async def started(self) -> None:

@@ -44,7 +44,7 @@ def _endpoint(inputs: RunInputs) -> tuple[RunInputs, CredentialSource | None]:
 
 
 def _credentials(inputs: RunInputs) -> CredentialSource | None:
-    """Return the credentials; those that cannot be used fail the first request, so that it is no crash."""
+    """Return the credentials; invalid ones fail the first request, with a result for the client."""
     home = bridle_home(inputs.environment)
     try:
         return find(inputs.environment, home=home, helper=inputs.settings.api_key_helper, cwd=inputs.cwd)

@@ -285,7 +285,7 @@ def _start(
 
 
 def _host(inputs: RunInputs, inbox: Inbox, writer: EventWriter) -> HostRequests | None:
-    """Return the requests to the host; None without one: only a host sends messages on standard input."""
+    """Return the requests to the host; None without a host: only a host sends messages on standard input."""
     if not inputs.options.is_stream:
         return None
     host = HostRequests(writer.output.write, new_uuid, line_limit_bytes=writer.output.line_limit_bytes)

@@ -82,7 +82,7 @@ def find_agents(inputs: RunInputs) -> tuple[Agents, tuple[str, ...]]:
 
 
 def with_main_agent(inputs: RunInputs, agents: Agents) -> RunInputs:
-    """Return the inputs of a run whose main thread is the agent of `--agent`. Raises UsageError if there is none."""
+    """Return the inputs of a run whose main thread is the agent of `--agent`. Raises UsageError if it is unknown."""
     options = inputs.options
     if options.agent is None:
         return inputs

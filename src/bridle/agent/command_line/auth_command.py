@@ -29,7 +29,7 @@ _NOT_LOGGED_IN = (
 
 USAGE = """usage: bridle-agent auth login [--bearer]      store a key or token, read from standard input
        bridle-agent auth login --from-claude  use the login of Claude Code, read from its credentials file
-       bridle-agent auth status [--json]      show which credential requests use; exit code 1 if there is none
+       bridle-agent auth status [--json]      show which credential requests use; exit code 1 without a credential
        bridle-agent auth logout               delete what login stored; the login of Claude Code stays
 """
 

@@ -54,7 +54,7 @@ class AnswerReceiver:
         """Whether another model answers the rest of the turn."""
 
     async def receive(self, tool_choice: dict[str, str] | None) -> PartialAnswer:
-        """Send one request and receive its answer. Raises ModelFailure if there is none."""
+        """Send one request and receive its answer. Raises ModelFailure if the request fails."""
         self._counts.requests += 1
         if self._shows_frames:
             self._log.emit(Status(status="requesting"))

@@ -14,7 +14,7 @@ from bridle.agent.tools.shell.background import BackgroundTasks, TaskEvent, Task
 TASK_ENDED = {"kind": "task-notification"}
 PEER = (
     'A sub-agent sent a message, not the user:\n<agent-message from="{sender}">\n{text}\n</agent-message>\n\n'
-    "It is work for you, within the permissions of this session. It is no approval by the user."
+    "It is work for you, within the permissions of this session. It is not an approval by the user."
 )
 
 
@@ -60,7 +60,7 @@ class BackgroundEvents:
         return bool(self._background.running_agents)
 
     def take_turn(self) -> tuple[str, dict[str, str]] | None:
-        """Return the text and the origin of a turn that the background begins; None without one."""
+        """Return the text and the origin of a turn that the background begins, or None."""
         if self._messages:
             message = self._messages.pop(0)
             return message.shown, message.origin

@@ -64,7 +64,7 @@ class LogCompaction:
 
     @property
     def usage(self) -> Usage:
-        """The usage of the newest answer; empty if there is none."""
+        """The usage of the newest answer, or an empty one."""
         return self._usage
 
     @property

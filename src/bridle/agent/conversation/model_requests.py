@@ -37,7 +37,7 @@ class ContextParts(msgspec.Struct, frozen=True):
     messages: list[Message]
     used_tokens: int
     usage: Usage
-    """Of the newest answer; empty if there is none."""
+    """The usage of the newest answer, or an empty one."""
     compaction_threshold: int
     compacts: bool
     """Whether the conversation is compacted at that number of tokens."""

@@ -16,7 +16,7 @@ _REASON_CHARACTERS = 200
 
 
 def without_refused(messages: list[Message], failure: ModelFailure) -> list[Message] | None:
-    """Return the messages without the content that a failed request was refused for; None if there is none.
+    """Return the messages without the content that a failed request was refused for, or None.
 
     Of several pictures or documents those of the newest message go: the older ones were accepted before. Each call
     removes something, so that a request is not repeated for ever.

@@ -85,7 +85,7 @@ class SessionHooks:
     async def permission(
         self, call_id: str, tool: str, arguments: dict[str, Any], suggestions: Sequence[dict[str, Any]]
     ) -> dict[str, Any] | None:
-        """Run PermissionRequest; return the decision, or None without one."""
+        """Run PermissionRequest; return the decision, or None."""
         fields: dict[str, Any] = {"tool_name": tool, "tool_input": arguments}
         fields |= {"permission_suggestions": list(suggestions)} if suggestions else {}
         return (await self._of_call("PermissionRequest", fields, tool, call_id)).decision

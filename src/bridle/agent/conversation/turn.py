@@ -231,7 +231,7 @@ class Turn:
         return None
 
     def _without_call(self) -> Ending | None:
-        """Ask again for a call that the model announced and did not make; the text before it is no answer."""
+        """Ask again for a call that the model announced and did not make; the text before it is not an answer."""
         self._missing_calls += 1
         if self._missing_calls <= CALL_NUDGES:
             self._note(NO_CALL, is_meta=True)

@@ -11,7 +11,7 @@ import msgspec
 
 # A hook without a timeout of its own, in seconds, as Claude Code documents it.
 DEFAULT_TIMEOUT_SECONDS = 60.0
-# The same for the answer of a model.
+# The timeout of a hook of type prompt: the answer of a model.
 PROMPT_TIMEOUT_SECONDS = 30.0
 # A pattern of names alone, joined by `|` or `,`; every other pattern is a regular expression.
 _NAMES = re.compile(r"[\w-]+(\s*[|,]\s*[\w-]+)*")

@@ -67,9 +67,9 @@ class HookOutcome(msgspec.Struct, frozen=True):
     stops: str | None = None
     """The reason of a hook that ends the turn."""
     updated_output: Any = UNSET
-    """What a tool returns instead."""
+    """The output that replaces that of a tool."""
     updated_mcp_output: Any = UNSET
-    """The same for tools of MCP servers alone."""
+    """The output that replaces that of a tool of an MCP server."""
     decision: dict[str, Any] | None = None
     """The decision of a PermissionRequest."""
 

@@ -52,7 +52,7 @@ class InitializeResponse(msgspec.Struct, kw_only=True):
 
 
 class OpenedSession(msgspec.Struct, frozen=True):
-    """What a host learns about the session, and who applies what the host sent."""
+    """What a host learns about the session, and the program that applies what the host sent."""
 
     commands: Callable[[], list[dict[str, str]]]
     agents: Callable[[], list[JsonObject]]

@@ -20,7 +20,7 @@ class NestedInstructions:
         self._reader: InstructionReader | None = None
 
     def text_for(self, paths: Iterable[str]) -> str | None:
-        """Return the instructions for files that were read, without those returned before; None if there are none."""
+        """Return the instructions for files that were read, without those returned before, or None."""
         if self._reader is None:
             self._reader = InstructionReader(self._scope)
             self._reader.add_opening()  # the model has these already

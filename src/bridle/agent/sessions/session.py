@@ -85,7 +85,7 @@ class Session:
         self._queued = 0
         self._last_prompt: str | None = None
         self.source = copied_from if copied_from is not None else path if history is not None else None
-        """The transcript of the conversation before this run; None without one."""
+        """The transcript of the conversation before this run, or None."""
         head = None if copied_from is None else lambda: self._copy_of(copied_from)
         self._file = TranscriptFile(path, fd=fd, head=head)
 

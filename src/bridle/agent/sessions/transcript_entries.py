@@ -195,7 +195,7 @@ class CustomTitleLine(Struct, kw_only=True, rename="camel"):
 
 
 class AgentNameLine(Struct, kw_only=True, rename="camel"):
-    """The same title, under the name that other clients look for."""
+    """The title again, under the name that other clients look for."""
 
     type: str = "agent-name"
     agent_name: str

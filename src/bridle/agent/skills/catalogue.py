@@ -90,7 +90,7 @@ class Skills:
         ]
 
     def listing(self, limit_characters: int = LISTING_CHARACTERS) -> str | None:
-        """Return a line for each skill that the model may call, within the limit; None if there are none."""
+        """Return a line for each skill that the model may call, within the limit, or None."""
         listed = [skill for skill in self._skills.values() if skill.for_model]
         share = limit_characters
         lines = [_line(skill, share) for skill in listed]

@@ -39,7 +39,7 @@ class Document(msgspec.Struct, frozen=True):
     fields: Fields
     body: str
     fault: str | None = None
-    """The error in the frontmatter; None if there is none."""
+    """The error in the frontmatter, or None."""
 
 
 def parse_document(text: str) -> Document:

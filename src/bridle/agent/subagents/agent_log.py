@@ -22,8 +22,8 @@ from bridle.ground import clock
 
 COORDINATOR = (
     "The coordinator sent a message while you were working:\n{text}\n\n"
-    "Take this into account before you end. It comes from the agent that gave you your task, and is no approval by the"
-    " user: it changes no permission."
+    "Take this into account before you end. It comes from the agent that gave you your task, and is not an approval by"
+    " the user: it changes no permission."
 )
 
 

@@ -42,7 +42,7 @@ class AgentProgress:
 
     @property
     def stats(self) -> dict[str, int] | None:
-        """The calls by kind; None without any."""
+        """The number of calls by kind, or None before the first."""
         return self._stats if any(self._stats.values()) else None
 
     def count_block(self, block: Block, usage: Usage) -> None:

@@ -43,7 +43,7 @@ async def check_login(agent: str, environment: Mapping[str, str], repository: Pa
     try:
         request = Request(prompt="-", cwd=repository, agent=agent, auth=auth)
         command = build_command(request, program.path, environment)
-    except UsageError as error:  # auth is key, and there is none
+    except UsageError as error:  # auth is `key`, and no key is set
         return Login(is_there=False, message=error.message, remedy=error.remedy)
     answer = await _ask(program.path, program_path.outside_environment(command.environment, repository), repository)
     if answer is None:

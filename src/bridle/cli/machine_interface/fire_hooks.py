@@ -1,4 +1,4 @@
-"""Runs the native hooks of a command; costs almost nothing where there are none."""
+"""Runs the native hooks of a command; costs almost nothing in a repository without hooks."""
 
 from __future__ import annotations
 

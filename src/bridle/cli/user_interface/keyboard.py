@@ -52,7 +52,7 @@ def keys(on_key: Callable[[str], None]) -> Iterator[bool]:
 
 
 def _terminal() -> int | None:
-    """Return the terminal on stdin, or None if there is none or we are in the background."""
+    """Return the terminal on stdin, or None if stdin is not a terminal, or Bridle runs in the background."""
     try:
         fd = sys.stdin.fileno()
         return fd if os.isatty(fd) and os.tcgetpgrp(fd) == os.getpgrp() else None

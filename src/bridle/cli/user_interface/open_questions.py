@@ -19,7 +19,7 @@ from bridle.loop.undo.undo_entries import describe_undone
 
 # The newest runs that are searched for open questions.
 SEARCHED_RUNS = 100
-# An answer such as `0` or `01` is no prefix of an effect's id.
+# An answer such as `0` or `01` is not a prefix of an effect's id.
 _SHORTEST_PREFIX = 4
 _LIST = "Run `bridle answer --list` for the open questions."
 
@@ -123,7 +123,7 @@ def _matches(name: str, question: Question) -> bool:
 
 
 def _find(name: str, runs: list[OpenQuestions]) -> tuple[Path, str] | None:
-    """Return the open question of this name; None if there is none. Raise a UsageError for several."""
+    """Return the open question of this name; None if no question has it. Raise a UsageError for several."""
     matching = [(run, question) for run, questions in runs for question in questions if _matches(name, question)]
     exact = [(run, question) for run, question in matching if name in (question.effect_id, question.task)]
     found = exact or matching

@@ -50,7 +50,7 @@ def chosen_run(argument: str, runs_dir: str | None) -> Path:
 
 
 def _runs_elsewhere(prefix: str) -> str | None:
-    """Return how to name the runs that the user has begun in other folders of the repository; None without any."""
+    """Return how to name the runs that the user has begun in other folders of the repository; None without others."""
     import shlex
 
     from bridle.ground.home import bridle_home
@@ -146,7 +146,9 @@ async def until_signalled(work: Coroutine[Any, Any, T]) -> T | None:
             running.cancel()
 
     numbers = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # started by nohup: the end of the terminal is no reason
+    if (
+        signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+    ):  # started by nohup: the end of the terminal does not end it
         numbers.append(signal.SIGHUP)
     for number in numbers:
         loop.add_signal_handler(number, interrupt)

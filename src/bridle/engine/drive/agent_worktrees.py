@@ -168,7 +168,7 @@ class AgentWorktrees:
             files_index.drop(self._top)
 
     async def _finish_merge(self, git: Git, job: Job) -> bool:
-        """Finish a merge that was interrupted with its driver; return False if there was none."""
+        """Finish a merge that was interrupted with its driver; return whether it was finished."""
         started_merge = job.known.started_merge
         if started_merge is None:
             return False
@@ -180,7 +180,7 @@ class AgentWorktrees:
         return done is not None
 
     async def _keep_interrupted(self, tree: Worktree) -> str | None:
-        """Put an interrupted agent's changes on a branch; return None if there are none."""
+        """Put an interrupted agent's changes on a branch, or None."""
         worktree_git = Git(tree.folder, self._environment)
         base = await snapshot.find(await self._require_git(), f"{tree.name}-base")
         try:
@@ -204,7 +204,7 @@ class AgentWorktrees:
         return [tree for tree in trees if tree.name.rpartition("-")[0] == stem]
 
     async def _git(self) -> Git | None:
-        """Return the top of the git repository; None without one, or without git."""
+        """Return the top of the git repository; None without a repository or without git."""
         if self._top is None:
             try:
                 top = await Git(self._repository, self._environment).top()

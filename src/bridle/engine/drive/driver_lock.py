@@ -11,6 +11,6 @@ LOCK_FILE = "bridle-drive.lock"
 
 
 def find_driver(folder: Path) -> Holder | None:
-    """Return the process that drives a run; None without one, or while the children of a killed one are stopped."""
+    """Return the process that drives a run; None without a driver, or while children of a killed one are stopped."""
     holder = FileLock.holder_of(folder / LOCK_FILE)
     return holder if holder is not None and census.is_alive(holder.pid) else None

@@ -28,7 +28,7 @@ _LIMIT_BYTES = 1024
 
 
 class EffectsInProgress:
-    """The notes of one run. A note that cannot be written is no error: nothing is found then."""
+    """The notes of one run. A failed write is not an error: nothing is found then."""
 
     def __init__(self, run: Path, environment: Mapping[str, str]) -> None:
         name = sha256(os.fsencode(os.path.realpath(run))).hexdigest()[:16]

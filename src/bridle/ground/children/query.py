@@ -23,7 +23,7 @@ from bridle.ground.children.spawn import SHORTAGE_REMEDY, SHORTAGES
 STDERR_LIMIT_BYTES = 64 * 1024
 # A killed process ends at once unless the kernel holds it, for instance on a network disk that does not respond.
 KILL_SECONDS = 5.0
-# The same, where the event loop cannot wait for it.
+# How long a killed process is waited for where the event loop cannot wait.
 REAP_SECONDS = 1.0
 _CHUNK_BYTES = 256 * 1024
 

@@ -23,4 +23,4 @@ class QueryResult:
         """None where we killed it."""
         self.timed_out = timed_out
         self.is_truncated = is_truncated
-        """It printed more than the limit; stdout holds the beginning."""
+        """The command printed more than the limit; stdout holds the beginning."""

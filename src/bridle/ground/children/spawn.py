@@ -59,7 +59,7 @@ class Spawn(Struct, frozen=True):
     sandbox: Sandbox | None = None
     """The program that isolates it."""
     process_limit: int = PROCESS_LIMIT
-    """Above so many processes all of them are killed, where the system can count them; 0 is no limit."""
+    """Above so many processes all of them are killed, where the system can count them; 0 disables the limit."""
 
 
 class SpawnFailure(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""One census for all who want one at the same time. Standard library only, as in `census`."""
+"""One census for all callers that want one at the same time. Standard library only, as in `census`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SharedCensus(Generic[C]):
         self._is_busy = False
         self._latest: C | None = None
         self._waiting: list[float] = []
-        """From when on each caller wants the processes: a census is taken for all who wait when it begins."""
+        """From when on each caller wants the processes: a census is taken for all callers that wait when it begins."""
 
     def take(self, since: float, take: Callable[[float], C]) -> C:
         """Return the processes that were created at `since` or later, as `take` lists them."""

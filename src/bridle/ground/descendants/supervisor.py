@@ -85,8 +85,8 @@ def encode_request(
     """Encode what is to be started: `programs` are tried in order, `kept` are the numbers of inherited descriptors.
 
     With `wrappers` the program starts others, one below the other, and signals go to the one below that many. Above
-    `process_limit` processes all of them are killed; 0 is no limit. `stdio` are the numbers of input and output: if
-    they are others, the usual ones are empty.
+    `process_limit` processes all of them are killed; 0 disables the limit. `stdio` are the numbers of input and output:
+    if they are others, the usual ones are empty.
     """
     lists = list(argv), list(programs), dict(environment), cwd, list(kept), stdio
     return marshal.dumps((*lists, wrappers, name.encode("ascii"), process_limit))

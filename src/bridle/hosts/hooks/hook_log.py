@@ -17,7 +17,7 @@ LOG_LIMIT_BYTES = 1024 * 1024
 
 
 def path_of(environ: Mapping[str, str]) -> str | None:
-    """Return the path of the log: in the log folder if set, else in Bridle's home folder; None without either."""
+    """Return the path of the log: in the log folder if set, else in Bridle's home folder; None if both are unset."""
     folder = environ.get(LOG_FOLDER_VARIABLE) or find_home(environ)
     return os.path.join(folder, NAME) if folder else None
 

@@ -108,7 +108,7 @@ def waits_for_sleep(kinds: Sequence[str], *, is_interactive: bool) -> bool:
 
 
 def promise_in(text: str) -> str | None:
-    """Return the content of the first complete promise tag, its white space collapsed; None without one."""
+    """Return the content of the first complete promise tag, its white space collapsed, or None."""
     start = text.find(OPENING)
     end = text.find(CLOSING, start + len(OPENING)) if start >= 0 else -1
     return " ".join(text[start + len(OPENING) : end].split()) if end >= 0 else None

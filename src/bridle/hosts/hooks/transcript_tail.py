@@ -36,13 +36,13 @@ class LastMessage:
 
 
 def last_text(path: str, *, block_bytes: int = FIRST_BLOCK_BYTES) -> str | None:
-    """Return the text of the last message; None without one. Raise DiskError if the file cannot be read."""
+    """Return the text of the last message, or None. Raise DiskError if the file cannot be read."""
     message = last_message(path, block_bytes=block_bytes)
     return message.text if message is not None else None
 
 
 def last_message(path: str, *, block_bytes: int = FIRST_BLOCK_BYTES) -> LastMessage | None:
-    """Return the last message of the main agent; None without one."""
+    """Return the last message of the main agent, or None."""
     try:
         # O_NONBLOCK: opening a named pipe without a writer would wait for ever.
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)

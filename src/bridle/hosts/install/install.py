@@ -52,7 +52,7 @@ class Changes(Struct, frozen=True):
 
 
 def read(folder: Path) -> InstalledPlugin | None:
-    """Return the plugin in a folder; None without one of ours."""
+    """Return the plugin in a folder; None without a list of our files."""
     value = disk.read_json(folder / LIST_FILE) if folder.is_dir() else None
     if value is None:
         return None

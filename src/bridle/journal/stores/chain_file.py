@@ -100,7 +100,7 @@ class ChainWriter:
     def add(self, name: Name, before: Name, text: bytes) -> None:
         """Add the link of a new entry; `before` is the entry before it.
 
-        A failure is no error: the next writer adds the link.
+        A failure is not an error: the next writer adds the link.
         """
         last, self._last = self._last, None
         try:

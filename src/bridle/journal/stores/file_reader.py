@@ -125,7 +125,7 @@ class FileReader:
         return view.state
 
     def pop_view(self) -> View | None:
-        """Return the kept view, updated, for one caller at a time; None without one."""
+        """Return the kept view, updated, for one caller at a time, or None."""
         try:
             view = self._kept.pop()  # removed at once: another thread must not use the same view
         except IndexError:

@@ -37,7 +37,7 @@ from bridle.journal.stores.file_reader import FileReader, try_extend_pack
 from bridle.journal.stores.post_rules import check_answer, check_unused, pending_effect
 from bridle.journal.stores.view import View
 
-# The same as `store.LOCK_WAIT_SECONDS`, whose module imports more than a hook can afford.
+# Equals `store.LOCK_WAIT_SECONDS`, whose module imports more than a hook can afford.
 LOCK_WAIT_SECONDS = 10.0
 
 # The format's cache lists every effect, so its cost grows with the run. It is updated at the start of a run and written

@@ -46,7 +46,7 @@ def check_chain(
     if not chain.links and digests and not is_repaired:
         yield Finding(layout.CHAIN_FILE, "it was emptied: entries may have been changed since")  # its first is durable
     elif chain.ends_with_repair and missing > 0 and not has_backup:
-        what = "it names a repair, but the journal from before it is gone, or there was none"
+        what = "it names a repair, but the journal from before it is missing"
         yield Finding(layout.CHAIN_FILE, f"{what}: the last {missing} entries may have been changed since")
     elif chain.links and has_ended and missing > 1 and not is_repaired:  # a killed writer lacks one
         what = f"it lacks the last {missing} entries: its lines were removed or lost, or another program wrote them"

@@ -23,7 +23,7 @@ class Caches:
 
     def __init__(self, run: Path, reader: FileReader) -> None:
         self.snapshot: dict[str, object] | None = None
-        """The content of state.json; None without one, or if it is not JSON."""
+        """The content of state.json; None if it is missing or not JSON."""
         self.snapshot_fault: str | None = None
         """Why it cannot be read."""
         self.packed = read_pack.Packed()

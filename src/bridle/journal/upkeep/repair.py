@@ -93,7 +93,7 @@ def plan_repair(run: Path) -> Plan:
     plan.missing = _missing(plan, packed)
     known = set(plan.files)
     leftovers = sorted(name for name in os.listdir(journal) if name not in known)
-    plan.dropped += [Dropped(name, "it is no entry", "leftover") for name in leftovers]
+    plan.dropped += [Dropped(name, "it is not an entry", "leftover") for name in leftovers]
     return plan
 
 

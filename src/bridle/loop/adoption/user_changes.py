@@ -63,7 +63,7 @@ class _State(Struct, frozen=True):
     paths: list[str]
     """The files that the user changed, committed or not."""
     committed: list[str]
-    """Those that are in commits of the user."""
+    """The files that differ in commits of the user."""
     untracked: list[str]
     """The files that the user removed from git, and not from the folder."""
     loss: Loss | None = None
@@ -222,7 +222,7 @@ async def _find(
     loss: Loss | None,
     is_changed: bool,
 ) -> _State | None:
-    """Return the user's changes; None where there are none."""
+    """Return the user's changes, or None."""
     git = context.git
     was = await snapshot.find(git, left.snapshot) if left is not None else None
     name = f"{context.run.lower()}-found-{number}"

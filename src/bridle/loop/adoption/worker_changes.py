@@ -53,7 +53,7 @@ class FoundCopy(Struct, frozen=True):
     edited: tuple[str, ...]
     """Files with uncommitted changes of the user, for the branch."""
     of_task: tuple[str, ...]
-    """Those that a task has changed too: they stay with its work."""
+    """Edited files that a task has changed too: they stay with its work."""
     added: tuple[str, ...]
     """New files of the user that git does not track."""
 

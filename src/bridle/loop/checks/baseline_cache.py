@@ -43,7 +43,7 @@ def read(context: RunContext, tree: str) -> frozenset[str]:
 
 
 def write(context: RunContext, tree: str, passed: Iterable[str]) -> None:
-    """Keep the commands that passed; a failure to write is no error: they run again."""
+    """Keep the commands that passed; a failed write is not an error: they run again."""
     known = sorted({*read(context, tree), *passed})
     if not known:
         return

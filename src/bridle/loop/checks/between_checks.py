@@ -32,7 +32,7 @@ class ProtectedFiles(Struct, frozen=True):
     start: Baseline
     versions: Mapping[str, ExpectedFile]
     different: frozenset[str]
-    """Those that the task may edit, and what was added before."""
+    """Protected files that the task may edit, and files that were added before."""
 
     async def restore(self, context: RunContext, result: CheckResult) -> CheckResult:
         """Restore what a check has changed; return its result, which is then a failed one."""

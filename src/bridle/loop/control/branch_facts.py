@@ -88,7 +88,7 @@ class _OwnCommits(NamedTuple):
 
     tasks: int = 0
     amended: int = 0
-    """Those that a task has made, and that are not as it made them."""
+    """Commits of tasks that were changed since."""
     users: int = 0
     has_branch: bool = True
 

@@ -31,7 +31,7 @@ def end_pause(store: FileStore, result: PauseResult) -> bool:
 
 
 def deliver_user_messages(store: FileStore) -> bool:
-    """Let a paused run continue with the limits and retries that the user sent since; False where there are none."""
+    """Continue a paused run with the limits, retries and plan that the user sent since; return whether it continues."""
     pauses = _pending_pauses(store).values()
     if not pauses:
         return False

@@ -56,7 +56,7 @@ def read(store: FileStore, state: State, home: Path) -> Receipt | None:
 
 
 def write(run: Path, state: State, receipt: Receipt, home: Path) -> None:
-    """Cache the receipt of a run in this state. A failure is no error: the next reader replays the journal."""
+    """Cache the receipt of a run in this state. A failure is not an error: the next reader replays the journal."""
     cached = _cached(run, state, receipt)
     if cached is None:
         return

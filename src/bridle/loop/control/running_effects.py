@@ -70,7 +70,7 @@ def _seconds_since(moment: str) -> float:
 
 
 def last_activity(log: Path, agent: str, mask: Mask) -> tuple[str, str]:
-    """Return the tool call that runs and the last text of the agent, each as a line; empty where there is none."""
+    """Return the tool call that runs and the last text of the agent, each as a line, or an empty text."""
     from bridle.errors import UserError
     from bridle.wire.dialects.dialect_table import DEFAULT_AGENT, decoder_for
 

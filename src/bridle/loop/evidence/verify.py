@@ -213,7 +213,7 @@ async def _branch_faults(git: Git, runs: Path, run: str, journal: _Journal | Non
         fault = await branch_fault(git, store)
         return [] if fault is None else [f"the branch {read_inputs(store).branch}: {fault}"]
     except Error:
-        return []  # it is no run of the loop
+        return []  # not a run of the loop
 
 
 def _journal_faults(facts: StatementFacts, journal: _Journal | None) -> list[str]:

@@ -33,7 +33,7 @@ class InterruptedEffect(Struct, frozen=True):
     """Its title; None: for no single task."""
     usage: Usage = field(default_factory=Usage)
     ended: Usage = field(default_factory=Usage)
-    """The same without the last agent if its end was not seen: it runs while its driver does."""
+    """Without the last agent if its end was not seen: it runs while its driver does."""
     log: Path | None = None
     """The log of the last agent."""
 

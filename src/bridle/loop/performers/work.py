@@ -70,7 +70,7 @@ async def work(args: WorkArgs, context: RunContext, messages: UserMessageReader,
         prompt_path = _save_prompt(context, args, prompt.text)
         shared_budget.name_limits(context, messages)
         request = replace(_request(prompt.text, args, context), driver=time.driver, driver_seconds=time.seconds)
-        # The program and who pays are announced once, before the first iteration.
+        # The program and the account that pays are announced once, before the first iteration.
         finished = await run_agent(
             request, context, is_announced=False, on_event=lambda event: context.watch(AgentPrinted(args.task, event))
         )
@@ -242,7 +242,7 @@ class _Answer(Struct, frozen=True):
 
 
 def _answer(finished: Finished) -> _Answer:
-    """Read the structured output of an agent; its last message is the summary where there is none."""
+    """Read the structured output of an agent; without it the last message is the summary."""
     fields = JsonFields(finished.record.structured_output)
     summary = fields.value("summary")
     if isinstance(summary, str):

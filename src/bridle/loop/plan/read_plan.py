@@ -97,7 +97,7 @@ def _default_name(cwd: Path) -> str:
             return name
     above = next((found for name in DEFAULT_NAMES if (found := _above(cwd, name)) is not None), None)
     if above is not None:
-        raise PlanError(f"no plan given, and there is none in {cwd}", remedy=f"Did you mean: bridle run {above}")
+        raise PlanError(f"no plan given, and {cwd} contains none", remedy=f"Did you mean: bridle run {above}")
     raise PlanError(
         f"no plan given, and {cwd} has no {' or '.join(DEFAULT_NAMES)}",
         remedy='Run `bridle run "goal"`, or write a plan with `bridle init` or `bridle plan "goal"`.',
@@ -131,7 +131,7 @@ def _refuse_mistyped_name(goal: str, cwd: Path) -> None:
         raise PlanError(f"no such file: {goal}", remedy=f"Did you mean {' or '.join(meant)}? Nothing was started.")
     if goal.isascii() and len(goal.split()) == 1:  # a sentence in other scripts may have no spaces
         remedy = f"{did_you_mean(goal, beside, limit=2)} Name the plan's file, or describe the goal in a sentence."
-        raise PlanError(f"{goal!r} is no file, and a goal must have more than one word", remedy=remedy.strip())
+        raise PlanError(f"{goal!r} is not a file, and a goal must have more than one word", remedy=remedy.strip())
 
 
 def _plans_in(folder: Path) -> list[str]:

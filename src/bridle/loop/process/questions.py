@@ -11,7 +11,7 @@ from bridle.loop.effect_results import WorkResult
 from bridle.loop.effects import AnsweredQuestion
 from bridle.loop.process.task_state import RunState, TaskState, Verdict
 
-# Who answers where the user retries a task instead, and with which text.
+# The author and the text of the answer where the user retries a task instead.
 BY_RETRY = "retry"
 RETRY_ANSWER = "The user did not answer, but wants you to try the task again. Decide it yourself."
 # The answer that an agent gets where a policy answers questions.

@@ -30,11 +30,11 @@ class FoundFiles(Struct, frozen=True):
     paths: Sequence[str]
     """All of these files, committed or not."""
     committed: Sequence[str]
-    """Those that are in commits of the user."""
+    """The files in commits of the user."""
     new_untracked: Sequence[str]
-    """Those that git does not track."""
+    """The files that git does not track."""
     removed_from_git: Sequence[str]
-    """Those of them that git tracked before."""
+    """The untracked files that git tracked before."""
 
 
 class _Move(Struct, frozen=True):

@@ -12,7 +12,7 @@ class Runner(Struct, frozen=True):
     """The places of a program's settings."""
 
     files: tuple[str, ...] = ()
-    """Its own files, in order of precedence; `*` is any suffix. New ones are reported if there were none."""
+    """Its own files, in order of precedence; `*` is any suffix. New ones are reported if no file existed."""
     closed: tuple[str, ...] = ()
     """Files that replace the command, such as its shell or its compiler. They may not be added either."""
     toml: str | None = None

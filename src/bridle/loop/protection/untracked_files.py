@@ -46,7 +46,7 @@ class LostFiles(Struct, frozen=True):
     deleted: tuple[str, ...]
     changed: tuple[str, ...]
     local: frozenset[str] = frozenset()
-    """Those that git tracks, with changes that no commit contains."""
+    """The tracked files with changes that no commit contains."""
     repositories: tuple[FileReport, ...] = ()
     """Nested repositories of the user that were changed; nothing restores them."""
 

@@ -29,7 +29,7 @@ class UndoState(Struct, frozen=True):
     """The files that the first attempt decided not to restore."""
     is_done: bool = False
     kept: str = ""
-    """The ref with the work; empty where there is none."""
+    """The ref with the work, or an empty text."""
 
 
 def read(notes: Iterable[Entry]) -> UndoState:

@@ -36,7 +36,7 @@ class Undone(Struct, frozen=True):
     """What undo has done."""
 
     kept: str = ""
-    """The ref with the work; empty where there was none."""
+    """The ref with the work, or an empty text."""
     snapshot: str = ""
     """The ref with the files as they were before undo; empty where none were changed."""
     restored: tuple[str, ...] = ()

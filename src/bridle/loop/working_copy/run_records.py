@@ -56,7 +56,7 @@ class RunRecords:
         self.write(path, json.dumps(value, indent=2).encode("ascii") + b"\n", worker)
 
     def read(self, path: Path, worker: int | None) -> bytes | None:
-        """Return a record; None without one. Raises JournalBroken if it is not as the journal says."""
+        """Return a record; None if it is missing. Raises JournalBroken if it is not as the journal says."""
         known = self._known.get(path)
         if known is not None:
             return known.data

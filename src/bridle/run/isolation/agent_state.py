@@ -49,7 +49,7 @@ class _Layout(Struct, frozen=True):
     folder: str
     """Below the home."""
     variable: str = ""
-    """It names another folder."""
+    """The environment variable that names another folder."""
     below_variable: str = ""
     visible: tuple[str, ...] = ()
     """Settings: read-only."""

@@ -34,7 +34,7 @@ class BranchView(Struct, frozen=True):
     private: Path
     """The folder that is shown at its place."""
     own: str | None
-    """The file of the branch that may move; None if there is none in this folder."""
+    """The file of the branch that may move; None without a file in this folder."""
     original: Identity | None
     copy: Identity | None
 

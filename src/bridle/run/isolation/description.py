@@ -46,7 +46,7 @@ class Isolation(Struct, frozen=True):
     """The working copy: writable."""
     home: Path
     git: Path | None = None
-    """The folder of the repository; None without one."""
+    """The folder of the repository, or None."""
     worktree: Path | None = None
     """The folder of the worktree in it, if the working copy is a linked worktree."""
     read_only: tuple[Path, ...] = ()
@@ -57,7 +57,7 @@ class Isolation(Struct, frozen=True):
     refusals: Path | None = None
     """The file for commands that Bridle refuses inside."""
     hidden: tuple[Path, ...] = ()
-    """They cannot be read or listed."""
+    """Paths that cannot be read or listed."""
     private: tuple[Path, ...] = ()
     """Shown as empty: a program can write to such a folder, and it ends with it."""
     visible: tuple[Path, ...] = ()

@@ -59,7 +59,7 @@ VISIBLE = (
     *(".tool-versions", ".python-version", ".node-version", ".nvmrc", ".ruby-version", ".java-version", ".terminfo"),
     *(".fonts", ".hushlogin", ".mavenrc", ".sbt/*.sbt", ".sbt/repositories"),
 )
-# Those of them that are entries of the home itself, and the others.
+# The visible patterns of entries of the home itself, and the others.
 _IS_VISIBLE_ENTRY = matches_any(tuple(pattern for pattern in VISIBLE if "/" not in pattern))
 _VISIBLE_BELOW = tuple(pattern for pattern in VISIBLE if "/" in pattern)
 

@@ -36,7 +36,7 @@ class SandboxRules(Struct, frozen=True):
     visible: tuple[str, ...] = ()
     """More files and folders of the home that they can read."""
     max_processes: int = PROCESS_LIMIT
-    """The most processes that one of them may have at the same time, also without a sandbox; 0 is no limit."""
+    """The most processes that one of them may have at the same time, also without a sandbox; 0 disables the limit."""
 
 
 class ChosenSandbox(Struct, frozen=True):

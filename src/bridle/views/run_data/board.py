@@ -66,9 +66,9 @@ class KnownRun(Struct):
     read_seconds: float = 0.0
     """How long the last reading took."""
     documents: dict[str, tuple[Any, JsonObject]] = field(default_factory=dict)
-    """Those of its logs, each with what it was read from."""
+    """The documents of its logs, each with what it was read from."""
     commits: dict[str, JsonObject] = field(default_factory=dict)
-    """Those of its commits that git was asked for, by id."""
+    """The documents of its commits that git was asked for, by id."""
 
     def copy(self) -> KnownRun:
         """Return the run as it is now, for work during which the board reads it again; both share what is cached."""
@@ -114,7 +114,7 @@ class Board:
             self._session_stamps, self.sessions = stamps, list_sessions([self._top])
 
     def refresh_one(self, run_id: str) -> KnownRun | None:
-        """Return a run as it is now; None if there is none of that id."""
+        """Return a run as it is now; None if the id is unknown."""
         known = self.runs.get(run_id)
         if known is not None:
             self._stamps.clear()

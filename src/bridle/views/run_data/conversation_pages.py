@@ -98,7 +98,7 @@ class Conversation:
         return {**fields, "index": self.log.index_of(item), "position": self.log.position_of(item.id)}
 
     def whole_item(self, item_id: int) -> JsonObject | None:
-        """Return one item with its texts as long as they are kept anywhere; None if there is none."""
+        """Return one item with its texts as long as they are kept anywhere; None if the id is unknown."""
         item = self.log.transcript.item(item_id)
         if item is None:
             return None

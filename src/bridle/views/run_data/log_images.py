@@ -38,7 +38,7 @@ def is_shown(image: ImageRef) -> bool:
 
 
 def read_image(log: FollowedLog, item_id: int, number: int) -> ShownImage | None:
-    """Return an image of an item; None if there is none, or its bytes are of another kind than those shown."""
+    """Return an image of an item; None if it is missing, or its bytes are of another kind than those shown."""
     item = log.transcript.item(item_id)
     images = item.images if isinstance(item, TextItem | Call) else ()
     if not 0 <= number < len(images) or not is_shown(images[number]):

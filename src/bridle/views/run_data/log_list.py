@@ -128,7 +128,7 @@ def log_stamp(path: Path) -> tuple[int, int]:
 
 
 def size_of(path: Path) -> int:
-    """Return the size of a file; 0 if there is none."""
+    """Return the size of a file; 0 if it is missing."""
     try:
         return os.stat(path).st_size
     except OSError:
@@ -136,7 +136,7 @@ def size_of(path: Path) -> int:
 
 
 def mtime_of(path: Path) -> int:
-    """Return when a file or a folder has changed, in nanoseconds; 0 if there is none."""
+    """Return when a file or a folder has changed, in nanoseconds; 0 if it is missing."""
     try:
         return os.stat(path).st_mtime_ns
     except OSError:

@@ -45,7 +45,7 @@ class Performed(Struct, frozen=True, kw_only=True):
     """What the user would type, as words."""
     message: str = ""
     error: str = ""
-    """The code of the error; empty if there is none."""
+    """The code of the error, or an empty text."""
     remedy: str = ""
     exit_code: int | None = None
     """None while the command still runs, by itself."""
@@ -97,7 +97,7 @@ def _failed(command: tuple[str, ...], fields: dict[str, Any], printed: str, exit
 
 
 def _error_fields(printed: str) -> dict[str, Any] | None:
-    """Return the error that a command with --json has printed last; None without one."""
+    """Return the error that a command with --json has printed last, or None."""
     last = printed.rstrip().rpartition("\n")[2]
     try:
         document = json.loads(last) if last.startswith("{") else None

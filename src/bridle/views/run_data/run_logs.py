@@ -62,7 +62,7 @@ class RunLogs(Struct, frozen=True):
     run: Path
     tasks: tuple[NamedTask, ...]
     logs: tuple[NamedLog, ...]
-    """Those of all tasks, in the order of their start."""
+    """The logs of all tasks, in the order of their start."""
 
 
 def logs_of_run(run: Path, *more_folders: Path) -> RunLogs:

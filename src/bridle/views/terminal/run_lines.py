@@ -63,7 +63,7 @@ class RunPrinter:
     ) -> None:
         self._numbers = {title: number for number, title in enumerate(titles, start=1)}
         self._agents = set(agents)
-        """Those that have not proved unavailable."""
+        """The agents that have not proved unavailable."""
         self._agent_lines = AgentLines(*folders, mask=mask)
         self._is_parallel = is_parallel
         self._mask = mask

@@ -1,4 +1,4 @@
-"""Who sent a request: the user, another user of the machine, or an agent or a check of a run.
+"""The sender of a request: the user, another user of the machine, or an agent or a check of a run.
 
 It is found by the other end of the connection, on Linux, for each request: a port number is used again by another
 process.
@@ -19,7 +19,7 @@ _ROOT = 0
 
 
 class Sender(Enum):
-    """Who sent a request."""
+    """The sender of a request."""
 
     USER = "user"
     """Also where it cannot be found out: on other systems, or from outside of this machine through a proxy."""
@@ -31,7 +31,7 @@ class Sender(Enum):
 
 
 async def find_sender(client: End, server: End, *, among_processes: bool) -> Sender:
-    """Return who sent a request; agents, and clients that have gone, are looked for `among_processes` only."""
+    """Return the sender of a request; agents, and clients that have gone, are looked for `among_processes` only."""
     if sys.platform != "linux" or client is None or server is None:
         return Sender.USER
     theirs, ours = (client[0], client[1]), (server[0], server[1])

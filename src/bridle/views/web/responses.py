@@ -24,7 +24,7 @@ Answer = Callable[["Request"], Awaitable[JsonObject | None]]
 
 
 def as_json(answer: Answer, mask: Mask) -> Callable[[Request], Awaitable[Response]]:
-    """Return a function that answers with a document; with 404 where there is none."""
+    """Return a function that answers with a document; with 404 without a document."""
 
     async def respond(request: Request) -> Response:
         try:

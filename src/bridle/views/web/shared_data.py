@@ -72,7 +72,7 @@ class SharedData:
             return await in_thread(lambda: work(self._current_board()), name="reading the runs")
 
     async def find_run(self, run_id: str) -> KnownRun | None:
-        """Return a run as it is now; None if there is none of that id."""
+        """Return a run as it is now; None if the id is unknown."""
 
         def copy_of(board: Board) -> KnownRun | None:
             known = board.refresh_one(run_id)
@@ -83,7 +83,7 @@ class SharedData:
     async def with_run(
         self, run_id: str, work: Callable[[KnownRun], T], *, is_gone: Callable[[], Awaitable[bool]] | None = None
     ) -> T | None:
-        """Do some work on one run as it is now, after other such work; None if there is none of that id.
+        """Do some work on one run as it is now, after other such work; None if the id is unknown.
 
         Work that has no receiver any more when its turn comes is not done.
         """
@@ -96,7 +96,7 @@ class SharedData:
             return await in_thread(lambda: work(known), name="reading a run")
 
     async def find_log(self, run_id: str, log_id: str) -> WatchedLog | None:
-        """Return the conversation of a log by the ids in its address; None if there is none."""
+        """Return the conversation of a log by the ids in its address; None if an id is unknown."""
         listed = await self.with_board(lambda board: _find(board, run_id, log_id))
         if listed is None:
             return None

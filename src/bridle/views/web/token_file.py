@@ -15,7 +15,7 @@ _FORM = re.compile(r"[0-9a-f]{64}")
 
 
 def read_or_make(home: Path) -> str:
-    """Return the token; make one where there is none, or where others could have read or written it."""
+    """Return the token; make one if the file is missing, or others could have read or written it."""
     disk.make_private_folder(home)
     path = home / NAME
     known = _read(path)

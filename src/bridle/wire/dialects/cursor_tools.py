@@ -53,7 +53,7 @@ class McpArguments(Struct, frozen=True, rename="camel"):
 
 
 def parse_tool_call(value: JsonObject) -> ToolCall | None:
-    """Return the call in `tool_call`, or None without one."""
+    """Return the call in `tool_call`, or None."""
     for key, body in value.items():
         if not isinstance(body, dict):
             continue

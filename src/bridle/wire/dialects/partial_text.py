@@ -31,7 +31,7 @@ class PartialText:
         return [build_events.block_start(raw, session=session, kind=self._kind), event] if is_first else [event]
 
     def close(self, *, session: str | None, message_id: str | None = None) -> list[Assistant]:
-        """Return the whole text with the bytes of its last delta; nothing if there was none."""
+        """Return the whole text with the bytes of its last delta; an empty list without a delta."""
         if not self._parts:
             return []
         whole, raw = self.text, self._raw

@@ -216,7 +216,7 @@ def session_to_resume(record: Record, ending: Ending) -> str | None:
 
 
 def _has_answered(record: Record, ending: Ending) -> bool:
-    """Return whether the agent answered: with a result that is no error, or with text and a clean exit."""
+    """Return whether the agent answered: with a result that is not an error, or with text and a clean exit."""
     if record.failure is not None:
         return False
     return record.results > 0 or (bool(record.output.strip()) and ending.exit_code == 0 and ending.fault is None)

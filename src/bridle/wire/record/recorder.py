@@ -140,7 +140,7 @@ class Recorder:
             return
         for block in message.content:
             if type(block) is Text or (type(block) is UnknownBlock and block.kind == "text"):
-                chunk = Chunk(block.text if type(block) is Text else "", thread)  # empty: a text that is no string
+                chunk = Chunk(block.text if type(block) is Text else "", thread)  # empty: a text that is not a string
                 self._text.add(chunk)
                 if answer is not None:
                     answer.kept.add(chunk)

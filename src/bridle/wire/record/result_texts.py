@@ -46,7 +46,7 @@ def error_texts(value: Any) -> list[str]:
 
 
 def error_words(value: Any, nesting: int = _NESTING) -> str:
-    """Return the words in an error of any shape; empty where there are none."""
+    """Return the text in an error of any shape, or an empty text."""
     if isinstance(value, str):
         return value
     if nesting == 0:

@@ -153,7 +153,7 @@ class ProgramItems:
     def _unknown(self, event: Unknown, at: float | None) -> None:
         if event.kind:
             self.unknown(event.kind, _raw(event), None, at)
-        else:  # an object without a type is no event
+        else:  # an object without a type is not an event
             self._add_line(TextItem, _raw(event), at)
 
     def _add_line(self, kind: type[TextItem | Failure], line: str, at: float | None) -> None:

@@ -53,7 +53,7 @@ class _Readable(Struct):
 
     files: dict[str, _Content] = field(default_factory=dict)
     damaged: dict[str, _State] = field(default_factory=dict)
-    """Those that git could not read already; they are left as they are."""
+    """The files that git could not read already; they are left as they are."""
 
 
 # By the common git folder.

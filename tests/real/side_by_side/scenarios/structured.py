@@ -55,7 +55,7 @@ SCENARIOS = (
     Scenario("in form, output as json", (Start(("-p", "--output-format", "json", "go", *FORM)),), (GOOD,)),
     Scenario("in form, output as text", (Start(("-p", "go", *FORM)),), (GOOD,)),
     Scenario("a schema that is no JSON", (prompt("go", "--json-schema", "{not json"),), (says("never"),)),
-    Scenario("a schema that is no schema", (prompt("go", "--json-schema", '{"type":"nope"}'),), (says("Words."),)),
+    Scenario("an invalid schema", (prompt("go", "--json-schema", '{"type":"nope"}'),), (says("Words."),)),
     Scenario(
         "in form in each turn",
         (

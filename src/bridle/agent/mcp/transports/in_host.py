@@ -17,13 +17,13 @@ class HostTransport:
     async def open(self, receiver: Receiver) -> None:
         """Note the receiver. Raises ServerFailure without a host."""
         if self._host is None:
-            raise ServerFailure("a server of type sdk runs in the host, and there is none")
+            raise ServerFailure("a server of type sdk needs a host, and this run has no host")
         self._receiver = receiver
 
     async def send(self, message: JsonObject) -> None:
         """Send a message and deliver the answer of the server."""
         if self._host is None or self._receiver is None:
-            raise ServerFailure("a server of type sdk runs in the host, and there is none")
+            raise ServerFailure("a server of type sdk needs a host, and this run has no host")
         request = {"subtype": "mcp_message", "server_name": self._server, "message": message}
         try:
             answer = (await self._host.send(request)).get("mcp_response")

@@ -32,7 +32,7 @@ def credentials_file(config_folder: Path) -> Path:
 
 
 def read_access_token(path: Path) -> str:
-    """Return the token of the login. Raises ModelFailure if there is none or it has expired."""
+    """Return the token of the login. Raises ModelFailure if it is missing or has expired."""
     try:
         document = disk.read_json(path)
         login = None if document is None else msgspec.convert(document, _CredentialsFile).login

@@ -47,7 +47,7 @@ class CredentialSource(Protocol):
         """Whether it is an API key, not a token; the text of an authentication error depends on it."""
 
     async def current(self) -> Credential:
-        """Return the credential for the next request. Raises ModelFailure if there is none."""
+        """Return the credential for the next request. Raises ModelFailure without a credential."""
 
     async def refuse(self) -> None:
         """Handle that the endpoint rejected the credential."""

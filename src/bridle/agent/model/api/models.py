@@ -220,7 +220,7 @@ def thinking_for(model: Model, tokens: int | None, environment: Mapping[str, str
 
 
 def requested_max_tokens(environment: Mapping[str, str]) -> int | None:
-    """Return the limit of an answer that the user sets; None without one."""
+    """Return the limit of an answer that the user sets, or None."""
     return _leading_number(environment.get("CLAUDE_CODE_MAX_OUTPUT_TOKENS", ""))
 
 
@@ -286,12 +286,12 @@ def _max_tokens(kind: ModelKind, environment: Mapping[str, str]) -> int:
 
 
 def _tokens(text: str | None) -> int | None:
-    """Return the leading number of a text; 0 if there is none, None for an empty text."""
+    """Return the leading number of a text; 0 without one, None for an empty text."""
     return None if not text or not text.strip() else _leading_number(text) or 0
 
 
 def _leading_number(text: str) -> int | None:
-    """Return the number of the leading digits; None if there are none."""
+    """Return the number of the leading digits, or None."""
     stripped = text.strip()
     digits = stripped[: len(stripped) - len(stripped.lstrip("0123456789"))]
     return int(digits) if digits else None

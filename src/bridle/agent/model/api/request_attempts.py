@@ -97,7 +97,7 @@ class Attempts:
             self.is_over = True
 
     def decide(self) -> list[AnswerPiece]:
-        """Prepare the next request; raise ModelFailure if there is none."""
+        """Prepare the next request; raise ModelFailure after the last one."""
         if self._error is None:
             return []
         if self._error.kind in ("stream", "cut", "not_json", "garbled"):

@@ -133,7 +133,7 @@ def _marked_newest(messages: list[Message]) -> list[Message]:
 
 
 def _marked_message(message: Message) -> Message | None:
-    """Return the message with a mark on its last possible block; None if there is none."""
+    """Return the message with a mark on its last possible block, or None."""
     content = message["content"]
     if isinstance(content, str):
         return {**message, "content": [{"type": "text", "text": content, **_CACHE_MARK}]} if content else None

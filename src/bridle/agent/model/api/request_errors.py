@@ -150,7 +150,7 @@ def max_retries(environment: Mapping[str, str]) -> int:
 
 
 def _retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Return the seconds of the `retry-after` headers; None if there are none."""
+    """Return the seconds of the `retry-after` headers, or None."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000

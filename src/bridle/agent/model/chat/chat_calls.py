@@ -41,7 +41,7 @@ class ChatCalls:
         return not self._calls
 
     def add(self, deltas: Any) -> None:
-        """Add the `tool_calls` of one chunk; what is no call is ignored."""
+        """Add the `tool_calls` of one chunk; anything else in it is ignored."""
         for delta in deltas if isinstance(deltas, list) else []:
             if isinstance(delta, dict):
                 self._add(delta)

@@ -209,7 +209,7 @@ def _refuses_usage(error: RequestError) -> bool:
 
 
 def _document_error(document: Any, response: HttpResponse, data: bytes, request_id: str | None) -> RequestError:
-    """Return why a document is no completion; some gateways send an error with the status 200."""
+    """Return why a document is not a completion; some gateways send an error with the status 200."""
     error = document.get("error") if isinstance(document, dict) else None
     if not error or not error_parts(document)[1]:
         return RequestError("garbled", "the answer is not a chat completion", request_id=request_id)

@@ -35,7 +35,7 @@ _RUNNING_OPTIONS: Final = (
     "--open-files-in-pager",
     "--ext-diff",
 )
-# The same for short options, which may stand behind others in one word (`grep -nOvim`).
+# Short options that run programs; they may stand behind others in one word (`grep -nOvim`).
 _RUNNING_SHORT: Final = {"rebase": "x", "difftool": "x", "grep": "O", "clone": "uc", "fetch-pack": "u"}
 # Options that give a new repository settings or hooks.
 _OF_NEW_REPOSITORY: Final = ("--config", "--template")

@@ -68,7 +68,7 @@ def require_read(memory: FileMemory, path: Path, current: CurrentFile) -> None:
         raise CannotChange(rejected_call(NOT_READ))
     if (known.mtime_ns, known.size) == (current.state.st_mtime_ns, current.state.st_size):
         return
-    # The same content with a new time, as formatters write it, need not be read again.
+    # Unchanged content with a new time, as formatters write it, need not be read again.
     if known.digest != file_digest(current.data):
         raise CannotChange(rejected_call(MODIFIED))
 

@@ -41,7 +41,7 @@ def is_silent(command: str) -> bool:
 
 
 def first_name(command: str) -> str:
-    """Return the name of the first command; empty if there is none."""
+    """Return the name of the first command, or an empty text."""
     names = _names(command)
     return names[0] if names else ""
 

@@ -14,7 +14,7 @@ MAX_TIMEOUT_SECONDS = 600.0
 OUTPUT_CHARACTERS = 30_000
 MAX_OUTPUT_CHARACTERS = 150_000
 
-# The same for the output of a background task.
+# The characters of the output of a background task that the model reads.
 TASK_OUTPUT_CHARACTERS = 32_000
 MAX_TASK_OUTPUT_CHARACTERS = 160_000
 

@@ -20,7 +20,7 @@ _LOCK = ".lock"
 
 
 class TaskFiles:
-    """The files of one session. Without them the list is still in the transcript, so a failed write is no error."""
+    """The files of one session. A failed write is not an error: the list is also in the transcript."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -75,7 +75,7 @@ def _refuse_foreign(folder: Path) -> None:
     if is_foreign(folder):
         raise UsageError(
             f"the run {folder.name} is not signed: {FOREIGN}",
-            remedy="Only who began a run can sign its receipt. Ask for it, and verify it: bridle verify FILE",
+            remedy="Only the user that began a run can sign its receipt. Ask for it, and verify it: bridle verify FILE",
         )
 
 

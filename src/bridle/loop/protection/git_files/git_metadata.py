@@ -164,7 +164,7 @@ def _make_folders(place: Path) -> list[FileReport]:
         files_below.remove(place, name)
         with files_below.parent(place, f"{name}/_", makes=True):
             pass
-    return [FileReport(f".git/{name}", "it was no folder any more, and was made again") for name in replaced]
+    return [FileReport(f".git/{name}", "it was replaced by something else, and was made again") for name in replaced]
 
 
 def read_metadata(folder: Path, repository: Path | None = None, *, place: Path | None = None) -> GitMetadata:

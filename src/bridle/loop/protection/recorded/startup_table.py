@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bridle.loop.text.path_patterns import matches
 
-# Who runs each file, or reads it for commands to run. `*` is only in the last part of a name.
+# The program that runs each file, or reads it for commands to run. `*` is only in the last part of a name.
 FILES: Mapping[str, tuple[str, ...]] = {
     "direnv": (".envrc", ".envrc.local", ".envrc.private", ".direnv/*"),
     "your shell": (".autoenv", ".autoenv.zsh", ".env.zsh", ".rvmrc", ".shadowenv.d/*"),
@@ -96,7 +96,7 @@ def _without_links(top: str, folder: str) -> tuple[str | None, list[str]]:
 
 
 def reader(path: str) -> str:
-    """Return who runs or reads a file, or the files in a linked folder; git for one in no row, since it is a hook."""
+    """Return the program that runs or reads a file, or files in a linked folder; git for a hook, which has no row."""
     whole = (who for who, patterns in FILES.items() if is_one_of(patterns, path))
     linked = (who for who, patterns in FILES.items() if is_one_of([name.partition("/")[0] for name in patterns], path))
     return next(itertools.chain(whole, linked), "git")

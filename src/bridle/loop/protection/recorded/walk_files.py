@@ -30,7 +30,7 @@ class Walked(Struct, frozen=True):
     closed: Mapping[str, int] = {}
     """The folders that cannot be listed or entered, with their modes, which they have again."""
     opened: tuple[str, ...] = ()
-    """Those, relative to the top, that were opened for good."""
+    """Closed folders, relative to the top, that stay open."""
 
 
 class Folder(Struct, frozen=True):
