@@ -14,6 +14,7 @@ from bridle.agent.model.api.api_json import decode_json, encode_json
 from bridle.agent.model.api.credentials import CredentialSource
 from bridle.agent.model.api.models import Model, is_on
 from bridle.agent.model.api.question import Question
+from bridle.agent.model.api.read_response import read_document, read_error
 from bridle.agent.model.api.request_errors import RequestError, endpoint_error, from_network, from_status
 from bridle.agent.model.api.stream_pieces import JsonObject
 from bridle.agent.model.http.address import Address, parse_address
@@ -29,10 +30,6 @@ from bridle.errors import NetworkError, UsageError
 
 DEFAULT_URL = "https://api.anthropic.com"
 PATH = "/v1/messages?beta=true"
-# An error document has a few hundred bytes; the error page of a proxy may be larger and is not needed completely.
-ERROR_LIMIT_BYTES = 256 * 1024
-# An answer of 128,000 tokens has about half a megabyte.
-ANSWER_LIMIT_BYTES = 64 * 1024 * 1024
 # The clouds by the variables that select them.
 CLOUDS = {"bedrock": "CLAUDE_CODE_USE_BEDROCK", "vertex": "CLAUDE_CODE_USE_VERTEX"}
 
@@ -183,10 +180,7 @@ async def _check(response: HttpResponse) -> None:
     """Raise EndpointError unless the status is 200."""
     if response.status == 200:
         return
-    try:
-        text = (await response.read(ERROR_LIMIT_BYTES)).decode("utf-8", "replace")
-    except NetworkError:  # the status is enough
-        text = ""
+    text = await read_error(response)
     try:
         document = decode_json(text.encode())
     except ValueError:
@@ -207,12 +201,7 @@ def _frame(data: bytes) -> JsonObject:
 async def _document(response: HttpResponse) -> WholeMessage:
     """Read a message in one document."""
     request_id = response.request_id
-    data = await response.read(ANSWER_LIMIT_BYTES)
-    try:
-        message = decode_json(data)
-    except ValueError as error:
-        kind = "not_json" if data and response.is_json else "garbled"
-        raise endpoint_error(RequestError(kind, f"the answer is not JSON: {error}", request_id=request_id)) from error
+    message, _ = await read_document(response, request_id)
     if not isinstance(message, dict) or not isinstance(message.get("content"), list):
         raise endpoint_error(RequestError("garbled", "the answer is not a message", request_id=request_id))
     return WholeMessage(message, request_id)

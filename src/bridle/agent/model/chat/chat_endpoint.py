@@ -11,15 +11,10 @@ from msgspec.structs import replace
 
 from bridle.agent.model.api.api_json import decode_json, encode_json
 from bridle.agent.model.api.credentials import CredentialSource
-from bridle.agent.model.api.endpoint import (
-    ANSWER_LIMIT_BYTES,
-    ERROR_LIMIT_BYTES,
-    StreamOpened,
-    WholeMessage,
-    timeouts_from_environment,
-)
+from bridle.agent.model.api.endpoint import StreamOpened, WholeMessage, timeouts_from_environment
 from bridle.agent.model.api.models import DEFAULT_CHAT_MODEL, Model
 from bridle.agent.model.api.question import Question
+from bridle.agent.model.api.read_response import read_document, read_error
 from bridle.agent.model.api.request_errors import RequestError, endpoint_error, from_network, request_error_of
 from bridle.agent.model.api.stream_pieces import JsonObject
 from bridle.agent.model.chat.chat_document import whole_message
@@ -143,10 +138,7 @@ class ChatEndpoint:
         """Raise EndpointError unless the status is 200."""
         if response.status == 200:
             return
-        try:
-            text = (await response.read(ERROR_LIMIT_BYTES)).decode("utf-8", "replace")
-        except NetworkError:  # the status is enough
-            text = ""
+        text = await read_error(response)
         error = chat_error(response.status, response.headers, text, now=time.time())
         raise endpoint_error(replace(error, advice=await self._advice(error)))
 
@@ -166,15 +158,8 @@ class ChatEndpoint:
         return f"It offers: {shown_models(names)}." if names else "It lists no models."
 
     async def _document(self, response: HttpResponse, question: Question, model_id: str) -> WholeMessage:
-        data = await response.read(ANSWER_LIMIT_BYTES)
         request_id = _request_id(response)
-        try:
-            document = decode_json(data)
-        except ValueError as error:
-            kind = "not_json" if data and response.is_json else "garbled"
-            raise endpoint_error(
-                RequestError(kind, f"the answer is not JSON: {error}", request_id=request_id)
-            ) from error
+        document, data = await read_document(response, request_id)
         message = whole_message(document, _empty_answer(question, model_id))
         if message is None:
             raise endpoint_error(_document_error(document, response, data, request_id))
