@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from bridle.cli import exit_codes
 from bridle.cli.user_interface import notify
@@ -40,7 +40,7 @@ from bridle.loop.plan.model import Plan
 from bridle.loop.plan.tick_boxes import tick
 from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED
-from bridle.loop.run_inputs import read_inputs
+from bridle.loop.run_inputs import RunInputs, read_inputs
 from bridle.loop.settings.bridle_toml import load_settings
 from bridle.loop.settings.model import Settings
 from bridle.loop.undo.undo_entries import check_not_undone
@@ -171,27 +171,18 @@ async def drive_to_receipt(
     inputs, was_completed = read_inputs(store), store.position().end == COMPLETED
     repository, settings = Path(inputs.repository), inputs.settings
     if not was_completed:
-        check_not_undone(store)
-        check_place(inputs, run)
-        if record is not None:
-            if new_plan is None:
-                say_changed_plan(run)
-            if not settings.uses_worktrees:
-                check_unlocked(repository)
-            await check_no_driver(run)
+        await _check_drivable(run, store, inputs, is_continued=record is not None, has_new_plan=new_plan is not None)
     if addresses is None:  # they are not in the journal, since they contain tokens
         current = Settings() if was_completed else load_settings(repository, bridle_home(os.environ))
         addresses = current.notify
         if record is not None and current.ignored:  # a new run has printed it
             say(current.ignored)
-
     check_foreign(run)
     changed_limits = {} if was_completed else {**own_limits(run), **limits}
     recorded = None if is_foreign(run) else settings.sandbox_mode
     chosen = None if was_completed else sandbox_of_run(repository, recorded, variables, flag=sandbox)
     if chosen is not None:
         say(sandbox_line(chosen))
-
     if agent and not was_completed:
         settings = agent_in_force(store, settings, agent)
         for line in _describe_agents(settings, repository, variables, is_sandboxed=chosen is not None and chosen.is_on):
@@ -226,31 +217,56 @@ async def drive_to_receipt(
                 if end.status is not RunStatus.NEEDS_YOU or not await display.wait_for_answer():
                     return end
 
+    end = await _drive_to_end(run, store, drive(), variables, as_json=as_json)
+    known = end.receipt
+    receipt = await in_thread(lambda: with_branch_facts(known, run, variables), name="reading the branch")
+    _print_end(receipt if resume is None else replace(receipt, resume=resume), end, as_json=as_json)
+    if settings.tick and inputs.plan.path is not None:
+        _tick(Path(inputs.plan.path), receipt)
+    if addresses and end.status is not RunStatus.INTERRUPTED:
+        await notify.send(addresses, receipt, end.reason, say)
+    return EXIT_CODES[end.status]
+
+
+async def _check_drivable(
+    run: Path, store: FileStore, inputs: RunInputs, *, is_continued: bool, has_new_plan: bool
+) -> None:
+    """Raise UserError for a run that cannot be driven here, or now."""
+    check_not_undone(store)
+    check_place(inputs, run)
+    if not is_continued:
+        return
+    if not has_new_plan:
+        say_changed_plan(run)
+    if not inputs.settings.uses_worktrees:
+        check_unlocked(Path(inputs.repository))
+    await check_no_driver(run)
+
+
+async def _drive_to_end(
+    run: Path, store: FileStore, driving: Coroutine[Any, Any, RunEnd], variables: Mapping[str, str], *, as_json: bool
+) -> RunEnd:
+    """Drive a run until it ends or a signal arrives; if an error ends it, print the receipt and raise the error."""
     before = store.position().seq
     gc.freeze()  # modules live as long as the driver: no collection of garbage need look at them
     try:
-        end = await until_signalled(drive())
+        end = await until_signalled(driving)
     except Error as error:  # a run that was driven has its receipt, whatever ended it
         with suppress(Error):
             if FileStore(run).position().seq > before:
                 receipt = await _current_receipt(run, variables)
                 print_receipt(receipt, error.message, as_json=as_json)
         raise
-    if end is None:
-        receipt = await in_thread(lambda: read_receipt(run), name="reading the receipt")
-        end = RunEnd(receipt, RunStatus.INTERRUPTED, "interrupted; nothing is lost")
-    known = end.receipt
-    receipt = await in_thread(lambda: with_branch_facts(known, run, variables), name="reading the branch")
+    if end is not None:
+        return end
+    receipt = await in_thread(lambda: read_receipt(run), name="reading the receipt")
+    return RunEnd(receipt, RunStatus.INTERRUPTED, "interrupted; nothing is lost")
+
+
+def _print_end(receipt: Receipt, end: RunEnd, *, as_json: bool) -> None:
     if as_json and end.reason:
         say(end.reason)  # the document has no field for it
-    print_receipt(
-        receipt if resume is None else msgspec.structs.replace(receipt, resume=resume), end.reason, as_json=as_json
-    )
-    if settings.tick and inputs.plan.path is not None:
-        _tick(Path(inputs.plan.path), receipt)
-    if addresses and end.status is not RunStatus.INTERRUPTED:
-        await notify.send(addresses, receipt, end.reason, say)
-    return EXIT_CODES[end.status]
+    print_receipt(receipt, end.reason, as_json=as_json)
 
 
 def say_changed_plan(run: Path) -> None:
