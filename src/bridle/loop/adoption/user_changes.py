@@ -10,7 +10,7 @@ delivers it to the process.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -130,18 +130,18 @@ async def _adopt(
         is_changed=bool(workers.lines) or has_new_plan,
     )
     snapshots = [*receipt.snapshots, *pending_snapshots(context, store)]
+    is_parallel = context.settings.parallel > 1
     if state is None:
         for copy in workers.copies:
             worker_changes.carry_recorded(copy, store, (), ended_at=ended_at)
-        if context.settings.parallel == 1:
+        if not is_parallel:
             recorded_programs.carry_changes(context, snapshots, (), ended_at)
         return Delivery(undelivered)
     new_untracked = await _new_untracked(context, state)
-    is_parallel = context.settings.parallel > 1
+    moved: list[MovedCopy] = []
     if is_parallel:
         moved = await worker_changes.move_copies(workers, store, state.tip, ended_at=ended_at)
     else:
-        moved = []
         await _carry_snapshots(context, snapshots, state)
         await fixed_tree.carry_changes(context, state.paths)
         recorded_programs.carry_changes(context, snapshots, state.paths, ended_at)
@@ -165,31 +165,41 @@ async def _adopt(
         state.before, state.now.tree, state.tip, state.paths, state.committed, new_untracked, state.untracked
     )
     lines += await describe_files(context, files, start, has_new_plan=has_new_plan)
-    lines += [f"the commit of {title!r} is {commit[:12]} now" for title, commit in commits.items()]
     lost = gone if loss is not None else await run_commits.find_lost(context, receipt, gone)
-    lines += [f"the commit of {title!r} is not on the branch any more" for title in gone if title not in lost]
     reverted = await run_commits.find_reverted(context, receipt, known=receipt.tip or state.known_tip, tip=state.tip)
-    lines += [f"the commit of {title!r} is reverted: the task is open again" for title in reverted]
-    ids = {task.title: task.commit or "" for task in receipt.tasks}
-    lines += [f"the commit {ids[title][:12]} of {title!r} is lost: the task is done again" for title in lost]
+    lines += _describe_commits(receipt, commits, gone=gone, lost=lost, reverted=reverted)
     found = UserChanges(
-        number=len(notes) + 1,
+        number=number,
         before=receipt.tip,
         tip=state.tip,
         commits=commits,
         gone=tuple(dict.fromkeys([*gone, *reverted])),
         lost=tuple(lost),
         copies=_join_copies(undelivered, moved),
-        lines=(
-            *(undelivered.lines if undelivered is not None else ()),
-            *(loss.lines if loss is not None else ()),
-            *lines,
-        ),
+        lines=(*(undelivered.lines if undelivered else ()), *(loss.lines if loss else ()), *lines),
     )
     user_messages.send(store, FOUND, {**msgspec.to_builtins(found), "snapshot": state.now.ref})
     for line in lines:
         context.say(line)
     return Delivery(found)
+
+
+def _describe_commits(
+    receipt: Receipt,
+    commits: Mapping[str, str],
+    *,
+    gone: Sequence[str],
+    lost: Sequence[str],
+    reverted: Sequence[str],
+) -> list[str]:
+    """Return a line for each task whose commit was changed, removed, reverted or lost; `lost` are some of `gone`."""
+    ids = {task.title: task.commit or "" for task in receipt.tasks}
+    return [
+        *(f"the commit of {title!r} is {commit[:12]} now" for title, commit in commits.items()),
+        *(f"the commit of {title!r} is not on the branch any more" for title in gone if title not in lost),
+        *(f"the commit of {title!r} is reverted: the task is open again" for title in reverted),
+        *(f"the commit {ids[title][:12]} of {title!r} is lost: the task is done again" for title in lost),
+    ]
 
 
 def _join_copies(undelivered: UserChanges | None, moved: Sequence[MovedCopy]) -> tuple[MovedCopy, ...]:
