@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +39,18 @@ def texts(content: Any) -> Any:
         ("error", "MCP error -32602: bad params", True),
         ("garbage", ["after garbage"], False),
         ("die", CLOSED, True),
+        ("textid", ["by a text"], False),
+        ("surrogate", ["a\ufffdb\u2028c"], False),
+        ("blank", "(mcp__raw__do completed with no output)", False),
+        ("no picture", "the content of type image/png is not base64: *", True),
+        ("odd flag", "*malformed result*isError must be true or false", True),
     ],
 )
 def test_each_result_has_its_form(kind: str, content: Any, is_error: bool, tmp_path: Path) -> None:
     with run_with(tmp_path, do(kind), flags=(*config(raw=program(RAW)), *ALLOW)) as host:
         [found] = results(host)
-        assert texts(found["content"]) == content
+        read = texts(found["content"])
+        assert read == content or fnmatchcase(str(read), str(content))
         assert found.get("is_error", False) is is_error
 
 
@@ -56,6 +63,12 @@ def test_pictures_are_shown_and_other_content_is_saved(tmp_path: Path) -> None:
         assert Path(text.partition("saved to ")[2]).read_bytes() == b"\0\0\0"
 
 
+def test_saved_content_has_the_ending_of_its_type(tmp_path: Path) -> None:
+    with run_with(tmp_path, do("files"), flags=(*config(raw=program(RAW)), *ALLOW)) as host:
+        [found] = results(host)
+        assert [Path(text).suffix for text in texts(found["content"])] == [".txt", ".svg", ".bin", ".bin"]
+
+
 def test_large_results_are_saved_to_files(tmp_path: Path) -> None:
     with run_with(tmp_path, do("long"), do("longer"), flags=(*config(raw=program(RAW)), *ALLOW)) as host:
         long, longer = (block["content"] for block in results(host))
@@ -63,6 +76,26 @@ def test_large_results_are_saved_to_files(tmp_path: Path) -> None:
         head, _, rest = longer.partition(" Output has been saved to ")
         assert head == "Error: result (200,000 characters across 1 line) exceeds maximum allowed tokens."
         assert Path(rest.partition(".\n")[0]).read_text() == "word " * 40_000
+
+
+def test_a_large_resource_is_saved_to_a_file_and_a_malformed_one_is_an_error(tmp_path: Path) -> None:
+    wanted = [("ReadMcpResourceTool", {"server": "raw", "uri": f"mem://{name}"}) for name in ("large", "broken")]
+    with run_with(tmp_path, *wanted, flags=config(raw=program(RAW, "resources"))) as host:
+        large, broken = results(host)
+        head, _, rest = large["content"].partition(" Full output saved to: ")
+        assert head == "<persisted-output>\nOutput too large (195.4KB)."
+        assert Path(rest.partition("\n")[0]).stat().st_size > 200_000
+        assert broken["is_error"]
+
+
+def test_a_version_that_nobody_knows_and_a_list_without_end_have_their_limits(tmp_path: Path) -> None:
+    flags = config(old=program(RAW, "old"), endless=program(RAW, "endless"))
+    with run_with(tmp_path, flags=flags) as host:
+        assert statuses(host) == {"old": "failed", "endless": "connected"}
+        assert sum(name.startswith("mcp__endless__") for name in init(host)["tools"]) == 20
+        host.request("s", subtype="mcp_status")
+        old, _ = host.response("s")["response"]["mcpServers"]
+        assert old["error"] == "Server's protocol version is not supported: 1999-01-01"
 
 
 def test_the_limit_of_results_can_be_set(tmp_path: Path) -> None:

@@ -171,3 +171,19 @@ def test_the_last_of_several_results_is_the_answer() -> None:
 @pytest.mark.parametrize(("result", "text"), FAILURES)
 def test_a_failure_as_text_says_why(result: ErrorResult, text: str) -> None:
     assert printed("text", is_verbose=False, results=[result]) == text.encode()
+
+
+@pytest.mark.parametrize("output_format", ["stream-json", "json"])
+def test_separators_that_some_readers_take_for_line_ends_are_escaped(output_format: str) -> None:
+    reading, writing = os.pipe()
+    output = Output(writing)
+    writer = EventWriter(output, output_format, is_verbose=True)
+    writer.write(TaskStarted(task_id="t", tool_use_id="", description="one\u2028two\u2029three"))
+    writer.finish()
+    asyncio.run(output.drained())
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8") as pipe:
+        [line] = pipe.read().splitlines()
+    assert "one\\u2028two\\u2029three" in line
+    event = json.loads(line)
+    assert (event[0] if output_format == "json" else event)["description"] == "one\u2028two\u2029three"

@@ -115,7 +115,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
     if options.mirrors:
         from bridle.agent.stdio.transcript_mirror import mirror  # late: for hosts that store sessions
 
-        session.on_written = mirror(writer.output.write)
+        session.on_written = mirror(writer.output.write_json)
     inbox = Inbox(received={uuid for uuid, role in session.history.lines if role == "user"})
     host = _host(inputs, inbox, writer)
     hooks, hook_warnings = session_hooks(inputs, setup, log, host, debug_log.note)
@@ -196,7 +196,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
         factory=factory,
         may_bypass=may_bypass,
     )
-    control = HostControl(parts, writer.output.write)
+    control = HostControl(parts, writer.output.write_json)
     control.attach(inbox)
     inbox.on_repeated = conversation.acknowledge
     warnings = (
@@ -288,7 +288,7 @@ def _host(inputs: RunInputs, inbox: Inbox, writer: EventWriter) -> HostRequests 
     """Return the requests to the host; None without a host: only a host sends messages on standard input."""
     if not inputs.options.is_stream:
         return None
-    host = HostRequests(writer.output.write, new_uuid, line_limit_bytes=writer.output.line_limit_bytes)
+    host = HostRequests(writer.output.write_json, new_uuid, line_limit_bytes=writer.output.line_limit_bytes)
     inbox.on_response, inbox.on_end = host.receive, host.close
     return host
 

@@ -9,6 +9,8 @@ from typing import Any
 from bridle.agent.mcp.transports.transport import JsonObject, Transport
 from bridle.errors import ServerFailure
 
+# A longer text is no number of a request.
+ID_DIGITS = 16
 METHOD_NOT_FOUND = {"code": -32601, "message": "Method not found"}
 
 
@@ -98,7 +100,9 @@ class RpcConnection:
                 self._send_later({"jsonrpc": "2.0", "id": number, **self._reply(method)})
             case {"method": str(method)}:
                 self._on_notification(method)
-            case {"id": int(number)} if (waiting := self._pending.get(number)) is not None and not waiting.done():
+            case {"id": number} if (
+                waiting := self._pending.get(_as_number(number))
+            ) is not None and not waiting.done():
                 self._settle(waiting, message)
 
     def fail_pending(self, reason: str) -> None:
@@ -146,6 +150,13 @@ class RpcConnection:
         task = asyncio.ensure_future(send())
         self._answers.add(task)
         task.add_done_callback(self._answers.discard)
+
+
+def _as_number(sent: Any) -> int:
+    """Return the number of a request; some servers send it back as a text. -1 is no request."""
+    if isinstance(sent, str) and sent.isascii() and sent.isdigit() and len(sent) < ID_DIGITS:
+        return int(sent)
+    return sent if isinstance(sent, int) and not isinstance(sent, bool) else -1
 
 
 def _with_progress(params: JsonObject, number: int) -> JsonObject:

@@ -24,7 +24,28 @@ TOKEN_CHARACTERS = 4
 # A longer result is saved, and the model sees its beginning, as with every tool.
 SHOWN_CHARACTERS = 50_000
 
-_ENDINGS = {"audio/wav": "wav", "audio/mpeg": "mp3", "application/pdf": "pdf", "application/json": "json"}
+# The ending of a file with saved content, by which other programs know what it is; `bin` for any other type.
+_OFFICE = "application/vnd.openxmlformats-officedocument"
+_ENDINGS = {
+    "application/json": "json",
+    "application/msword": "doc",
+    "application/pdf": "pdf",
+    "application/vnd.ms-excel": "xls",
+    f"{_OFFICE}.presentationml.presentation": "pptx",
+    f"{_OFFICE}.spreadsheetml.sheet": "xlsx",
+    f"{_OFFICE}.wordprocessingml.document": "docx",
+    "application/zip": "zip",
+    "audio/mpeg": "mp3",
+    "audio/ogg": "ogg",
+    "audio/wav": "wav",
+    "image/svg+xml": "svg",
+    "text/csv": "csv",
+    "text/html": "html",
+    "text/markdown": "md",
+    "text/plain": "txt",
+    "video/mp4": "mp4",
+    "video/webm": "webm",
+}
 
 
 class ResultReader:
@@ -43,7 +64,9 @@ class ResultReader:
         blocks = result.get("content", [])
         if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
             raise self._malformed("content must be a list of blocks")
-        if result.get("isError") is True:
+        if not isinstance(is_error := result.get("isError", False), bool):
+            raise self._malformed("isError must be true or false")
+        if is_error:
             texts = [str(block["text"]) for block in blocks if block.get("type") == "text" and "text" in block]
             return failed_result("\n".join(texts) or "Unknown error")
         content = [part for block in blocks for part in self.convert(block)]
@@ -52,8 +75,8 @@ class ResultReader:
             pictures = [block for block in content if block["type"] == "image"]
             text = to_bytes(structured).decode()
             return self._limited([_text(text), *pictures] if pictures else text, call_id, structured, result)
-        if not content:
-            return ToolResult(f"({self._shown_name} completed with no output)", detail=[])
+        if all(block["type"] == "text" and not str(block["text"]).strip() for block in content):
+            return ToolResult(f"({self._shown_name} completed with no output)", detail=content)
         return self._limited(content, call_id, None, result)
 
     def _limited(
@@ -67,7 +90,7 @@ class ResultReader:
             content = [_text(message), *pictures] if pictures else message
             detail = content
         elif len(text) > SHOWN_CHARACTERS:
-            content = self._persisted(content, call_id)
+            content = persist(content, call_id, self._folder)
         extra = {key: result[key] for key in ("structuredContent", "_meta") if result.get(key) is not None}
         return ToolResult(content, detail={"content": detail, **extra} if extra else detail)
 
@@ -85,14 +108,6 @@ class ResultReader:
             "them with a command. Say which part you have read when you report on it."
         )
 
-    def _persisted(self, content: str | list[ContentBlock], call_id: str) -> str:
-        is_text = isinstance(content, str)
-        data = content.encode() if isinstance(content, str) else msgspec.json.format(to_bytes(content), indent=2)
-        path = self._folder / f"{safe_name(call_id)}.{'txt' if is_text else 'json'}"
-        self._write(path, data)
-        summary = f"Output too large ({format_size(len(data))}). Full output saved to: {path}"
-        return persisted_output(data.decode("utf-8", "replace"), summary)
-
     def convert(self, block: dict[str, Any]) -> list[ContentBlock]:
         """Return a block of MCP as blocks of the API. Raises ServerFailure if it is malformed."""
         match block:
@@ -100,6 +115,7 @@ class ResultReader:
                 return [_text(text)]
             case {"type": "image", "data": str(data), "mimeType": str(kind)}:
                 if kind in PICTURES:
+                    decode_base64(data, kind)
                     return [_picture(data, kind)]
                 return [_text(f"[Image from {self._server}] {self._binary(data, kind)}")]
             case {"type": "audio", "data": str(data), "mimeType": str(kind)}:
@@ -117,6 +133,7 @@ class ResultReader:
         kind = kind if isinstance(kind, str) else "application/octet-stream"
         head = f"[Resource from {self._server} at {uri}] "
         if kind in PICTURES:
+            decode_base64(data, kind)
             return [_text(head), _picture(data, kind)]
         return [_text(head + self._binary(data, kind))]
 
@@ -133,14 +150,30 @@ class ResultReader:
         )
 
 
-def save_binary(folder: Path, prefix: str, data: str, kind: str) -> tuple[Path, int]:
-    """Save base64 content to a file; return its path and size. Raises ServerFailure if it is not base64."""
+def persist(content: str | list[ContentBlock], call_id: str, folder: Path) -> str:
+    """Save a result to a file; return what the model reads of it: the path and the beginning."""
+    is_text = isinstance(content, str)
+    data = content.encode() if isinstance(content, str) else msgspec.json.format(to_bytes(content), indent=2)
+    path = folder / f"{safe_name(call_id)}.{'txt' if is_text else 'json'}"
+    write_file(path, data)
+    summary = f"Output too large ({format_size(len(data))}). Full output saved to: {path}"
+    return persisted_output(data.decode("utf-8", "replace"), summary)
+
+
+def decode_base64(data: str, kind: str) -> bytes:
+    """Decode base64 with or without padding and line breaks. Raises ServerFailure if it is not base64."""
+    compact = "".join(data.split())
     try:
-        content = base64.b64decode(data)
+        return base64.b64decode(compact + "=" * (-len(compact) % 4), validate=True)
     except (binascii.Error, ValueError) as error:
         raise ServerFailure(f"the content of type {kind} is not base64: {error}") from error
-    ending = _ENDINGS.get(kind) or safe_name(kind.partition("/")[2].partition(";")[0])[:10] or "bin"
-    path = folder / f"{prefix}-{_milliseconds()}-{binascii.crc32(content):08x}.{ending}"
+
+
+def save_binary(folder: Path, prefix: str, data: str, kind: str) -> tuple[Path, int]:
+    """Save base64 content to a file; return its path and size. Raises ServerFailure if it is not base64."""
+    content = decode_base64(data, kind)
+    name = f"{prefix}-{_milliseconds()}-{binascii.crc32(content):08x}.{_ENDINGS.get(kind, 'bin')}"
+    path = folder / name
     write_file(path, content)
     return path, len(content)
 

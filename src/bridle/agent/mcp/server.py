@@ -17,8 +17,10 @@ from bridle.agent.version import PROTOCOL_VERSION
 from bridle.errors import ServerFailure
 
 MCP_VERSION = "2025-11-25"
-# A server that lists more pages than this never ends.
-PAGES = 100
+# The versions that a server may answer with.
+MCP_VERSIONS = frozenset({MCP_VERSION, "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"})
+# No more pages of a list are read, as in Claude Code: a server may have a next page for ever.
+PAGES = 20
 
 CONNECTED, FAILED, PENDING, DISABLED, NEEDS_AUTH = "connected", "failed", "pending", "disabled", "needs-auth"
 
@@ -104,6 +106,10 @@ class McpServer:
         try:
             async with asyncio.timeout(seconds):
                 return await self.request("tools/call", params)
+        except ServerFailure as failure:
+            if failure.needs_login:
+                self._fail(failure.message, NEEDS_AUTH)
+            raise
         except TimeoutError:
             text = f'MCP server "{self.name}" tool "{tool}" timed out after {int(seconds)}s'
             raise ServerFailure(text) from None
@@ -143,8 +149,10 @@ class McpServer:
         )
         await self._rpc.open()
         answer = await self._rpc.request("initialize", self._hello())
-        version = answer.get("protocolVersion")
-        await self._rpc.ready(version if isinstance(version, str) else MCP_VERSION)
+        version = answer.get("protocolVersion", MCP_VERSION)
+        if not isinstance(version, str) or version not in MCP_VERSIONS:
+            raise ServerFailure(f"Server's protocol version is not supported: {version}")
+        await self._rpc.ready(version)
         await self._rpc.notify_now("notifications/initialized")
         self.declared = await self._list(answer)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bridle.agent.mcp import prompts
-from bridle.agent.mcp.config import ServerConfig, parse_servers
+from bridle.agent.mcp.config import ServerConfig, parse_servers, tool_name
 from bridle.agent.mcp.results import ResultReader
 from bridle.agent.mcp.server import CONNECTED, DISABLED, PENDING, McpServer, Place
 from bridle.agent.mcp.tools import ListResources, McpTool, ReadResource
@@ -194,5 +194,7 @@ def _detail(server: McpServer) -> dict[str, Any]:
         detail["error"] = server.error
     detail |= {"config": server.config.shown, "scope": server.config.scope}
     if server.status == CONNECTED:
-        detail["tools"] = [{"name": tool.name, "annotations": tool.annotations} for tool in server.tools]
+        offered = {tool_name(server.name, tool.name): tool for tool in reversed(server.tools)}  # the first of a name
+        tools = [tool for tool in server.tools if offered[tool_name(server.name, tool.name)] is tool]
+        detail["tools"] = [{"name": tool.name, "annotations": tool.annotations} for tool in tools]
     return detail

@@ -10,7 +10,7 @@ import msgspec
 
 from bridle.agent.mcp.config import tool_name
 from bridle.agent.mcp.declared import DeclaredTool
-from bridle.agent.mcp.results import ResultReader, save_binary
+from bridle.agent.mcp.results import SHOWN_CHARACTERS, ResultReader, persist, save_binary
 from bridle.agent.mcp.server import CONNECTED, McpServer
 from bridle.agent.tools.contract.input_schema import JsonSchema, input_schema
 from bridle.agent.tools.contract.tool import ToolResult, failed_result
@@ -69,6 +69,12 @@ class _ResourceTool:
     def __init__(self, servers: Callable[[], Sequence[McpServer]], folder: Path) -> None:
         self._servers, self._folder = servers, folder
 
+    def _result(self, detail: Any, call_id: str) -> ToolResult:
+        text = to_bytes(detail).decode()
+        return ToolResult(
+            text if len(text) <= SHOWN_CHARACTERS else persist(text, call_id, self._folder), detail=detail
+        )
+
     def _find(self, name: str) -> McpServer:
         servers = self._servers()
         for server in servers:
@@ -91,17 +97,17 @@ class ListResources(_ResourceTool):
     input_type = ListInput
     schema: ClassVar[JsonSchema] = input_schema({"server": _TEXT}, [])
 
-    async def run(self, request: ListInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
+    async def run(self, request: ListInput, *, call_id: str) -> ToolResult:
         try:
             chosen = (
                 [self._find(request.server)] if request.server else [s for s in self._servers() if s.has("resources")]
             )
             found = [entry for server in chosen for entry in await self._resources(server)]
-        except ServerFailure as failure:
+            if not found:
+                return ToolResult("No resources found. MCP servers may still have tools.", detail=[])
+            return self._result(found, call_id)
+        except (ServerFailure, DiskError) as failure:
             return failed_result(failure.message)
-        if not found:
-            return ToolResult("No resources found. MCP servers may still have tools.", detail=[])
-        return ToolResult(to_bytes(found).decode(), detail=found)
 
     async def _resources(self, server: McpServer) -> list[dict[str, Any]]:
         result = await server.request("resources/list")
@@ -124,18 +130,18 @@ class ReadResource(_ResourceTool):
     input_type = ReadInput
     schema: ClassVar[JsonSchema] = input_schema({"server": _TEXT, "uri": _TEXT}, ["server", "uri"])
 
-    async def run(self, request: ReadInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
+    async def run(self, request: ReadInput, *, call_id: str) -> ToolResult:
         try:
             server = self._find(request.server)
             result = await server.request("resources/read", {"uri": request.uri})
             contents = result.get("contents")
-            listed = [entry for entry in (contents if isinstance(contents, list) else []) if isinstance(entry, dict)]
-            detail = {"contents": [self._content(entry, server.name) for entry in listed]}
+            if not isinstance(contents, list) or not all(isinstance(entry, dict) for entry in contents):
+                return failed_result("the server returned a malformed resource: contents must be a list of objects")
+            return self._result({"contents": [self._content(entry, server.name) for entry in contents]}, call_id)
         except ServerFailure as failure:
             return _missing(request.uri) if failure.rpc_code == NOT_FOUND else failed_result(failure.message)
         except DiskError as failure:
             return failed_result(failure.message)
-        return ToolResult(to_bytes(detail).decode(), detail=detail)
 
     def _content(self, entry: dict[str, Any], server: str) -> dict[str, Any]:
         blob = entry.get("blob")

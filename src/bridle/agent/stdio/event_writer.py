@@ -26,7 +26,7 @@ class EventWriter:
         if self._format == "stream-json":
             self.output.event(event)
         elif self._writes_array:
-            self.output.write((b"," if self._has_begun else b"[") + _encode(event))
+            self.output.write_json((b"," if self._has_begun else b"[") + _encode(event))
             self._has_begun = True
 
     def finish(self) -> None:
@@ -34,7 +34,7 @@ class EventWriter:
         if self._writes_array:
             self.output.write(b"]\n" if self._has_begun else b"[]\n")
         elif self._last is not None and self._format == "json":
-            self.output.write(_encode(self._last) + b"\n")
+            self.output.write_json(_encode(self._last) + b"\n")
         elif self._last is not None and self._format == "text":
             self.output.write(_text(self._last))
 

@@ -23,6 +23,11 @@ WAITING_LIMIT_BYTES = 8 * 1024 * 1024
 SDK_LINE_LIMIT_BYTES = 900 * 1024
 
 
+def one_line(encoded: bytes) -> bytes:
+    """Escape the separators U+2028 and U+2029 in JSON, as Claude Code does: some readers of lines cut there."""
+    return encoded.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
+
+
 class Output:
     """Standard output as a queue of lines."""
 
@@ -42,7 +47,11 @@ class Output:
         line = to_bytes(value)
         if self._line_limit is not None and len(line) > self._line_limit:
             line = shorten_to_fit(value, self._line_limit) or line
-        self.write(line + b"\n")
+        self.write_json(line + b"\n")
+
+    def write_json(self, data: bytes) -> None:
+        """Queue JSON as a line for every reader. Raises OSError as `write` does."""
+        self.write(one_line(data))
 
     def write(self, data: bytes) -> None:
         """Queue bytes. Raises OSError if the reader is gone."""

@@ -29,8 +29,11 @@ class HostTransport:
             answer = (await self._host.send(request)).get("mcp_response")
         except HostFailure as failure:
             raise ServerFailure(failure.message) from failure
-        if "id" in message and isinstance(answer, dict):
-            self._receiver.receive(answer)
+        if "id" not in message or "method" not in message:
+            return
+        if not isinstance(answer, dict):
+            raise ServerFailure("the host sent no answer of the server")
+        self._receiver.receive({**answer, "id": message["id"]})  # a control response answers one message
 
     async def ready(self, protocol_version: str) -> None:
         """Do nothing: the host has no session."""

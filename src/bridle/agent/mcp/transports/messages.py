@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from bridle.agent.mcp.transports.transport import MESSAGE_LIMIT_BYTES, JsonObject
-from bridle.wire.events.loose_json import to_bytes
+from bridle.wire.events.loose_json import decode_json, to_bytes
 
 
 def encode(message: JsonObject) -> bytes:
@@ -16,9 +14,9 @@ def encode(message: JsonObject) -> bytes:
 
 
 def decode(data: bytes) -> list[Any]:
-    """Decode a message or a batch of them; empty if it is not JSON."""
+    """Decode a message or a batch of them, lone surrogates as U+FFFD; empty if it is not JSON."""
     try:
-        value = msgspec.json.decode(data)
+        value = decode_json(data)
     except (ValueError, RecursionError):
         return []
     return value if isinstance(value, list) else [value]

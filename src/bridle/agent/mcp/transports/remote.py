@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from bridle.agent.mcp.transports.transport import MESSAGE_LIMIT_BYTES
 from bridle.agent.model.http.address import parse_address
 from bridle.agent.model.http.http_client import HttpClient, HttpResponse, Timeouts
+from bridle.agent.model.http.redirect import MAX_REDIRECTS, Target, headers_for, redirected
 from bridle.errors import Error, NetworkError, ServerFailure, UsageError
 
 # A call may take hours; its own timeout ends it.
 QUIET_SECONDS = 24 * 3600.0
 CONNECT_SECONDS = 30.0
+LIMITS = Timeouts(CONNECT_SECONDS, QUIET_SECONDS, QUIET_SECONDS)
 EVENTS = "text/event-stream"
+# A server gets these back wherever it redirects to: it gave the first itself, and the second says nothing.
+SESSION_HEADERS = ("mcp-session-id", "mcp-protocol-version")
 # What is shown of the body of an error.
 ERROR_BYTES = 300
 
@@ -24,10 +28,11 @@ class RemoteServer:
         """`agent` is the User-Agent. Raises ServerFailure if the URL is invalid."""
         try:
             address = parse_address(url)
-            limits = Timeouts(CONNECT_SECONDS, QUIET_SECONDS, QUIET_SECONDS)
-            self.client = HttpClient(address, environment, limits)
+            self.client = HttpClient(address, environment, LIMITS)
         except UsageError as error:
             raise ServerFailure(error.message) from error
+        self._environment = environment
+        self._clients = {self.client.origin: self.client}
         self.headers = {"user-agent": agent, **{name.lower(): value for name, value in headers.items()}}
         self.target = target_of(url)
 
@@ -51,8 +56,7 @@ class RemoteServer:
         self, method: str, target: str, headers: Mapping[str, str], body: bytes
     ) -> tuple[HttpResponse, object]:
         try:
-            exchange = self.client.request(method, target, headers, body)
-            return await exchange.__aenter__(), exchange
+            return await self._follow(method, target, headers, body)
         except NetworkError as error:
             raise ServerFailure(error.message) from error
         except UsageError as error:
@@ -60,6 +64,33 @@ class RemoteServer:
                 "a header of the configuration is not valid in HTTP" if "header" in error.message else error.message
             )
             raise ServerFailure(message) from error
+
+    async def _follow(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[HttpResponse, object]:
+        """Send a request; where the server redirects it, send it there. Another host gets no configured headers."""
+        own = {name: headers[name] for name in SESSION_HEADERS if name in headers}
+        client = self.client
+        for _ in range(MAX_REDIRECTS + 1):
+            exchange = client.request(method, path, headers, body)
+            response = await exchange.__aenter__()
+            target = redirected(response.status, response.headers, Target(client.origin, path))
+            if target is None:
+                return response, exchange
+            await finish(exchange)
+            headers = {**headers_for(target, self.client.origin, headers), **own}
+            client, path = self._client_at(target), target.path
+        raise ServerFailure(f"the server redirects more than {MAX_REDIRECTS} times")
+
+    def _client_at(self, target: Target) -> HttpClient:
+        if target.origin not in self._clients:
+            self._clients[target.origin] = HttpClient(parse_address(target.origin), self._environment, LIMITS)
+        return self._clients[target.origin]
+
+    def close(self) -> None:
+        """Close the connections."""
+        for client in self._clients.values():
+            client.close()
 
 
 async def finish(exchange: object) -> None:

@@ -53,7 +53,7 @@ class SseTransport:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        self._server.client.close()
+        self._server.close()
 
     async def _read(self, response: HttpResponse, exchange: object, receiver: Receiver) -> None:
         reader, reason = Reader(), CLOSED

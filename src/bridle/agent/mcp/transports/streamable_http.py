@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from bridle.agent.mcp.transports.messages import decode, encode
 from bridle.agent.mcp.transports.remote import EVENTS, RemoteServer, finish, read_body, refuse
@@ -45,7 +46,9 @@ class HttpTransport:
                 raise await refuse(response)
             if (session := response.headers.get(SESSION)) is not None:
                 self._headers[SESSION] = session
-            await self._deliver(response)
+            is_answered = await self._deliver(response, message.get("id"))
+            if "method" in message and "id" in message and not is_answered:
+                raise ServerFailure(_not_an_answer(response))
         finally:
             await finish(exchange)
 
@@ -65,26 +68,30 @@ class HttpTransport:
                     await self._server.delete(self._headers)
             except (Error, TimeoutError):
                 pass
-        self._server.client.close()
+        self._server.close()
 
-    async def _deliver(self, response: HttpResponse) -> None:
-        assert self._receiver is not None  # noqa: S101 -- for the type checker: it is open
+    async def _deliver(self, response: HttpResponse, number: Any = None) -> bool:
+        """Deliver the messages of a response; return whether one of them answers the request of that number."""
         if EVENTS in response.headers.get("content-type", ""):
-            await self._deliver_events(response)
-            return
-        for message in decode(await read_body(response)):
-            self._receiver.receive(message)
+            return await self._deliver_events(response, number)
+        return self._deliver_all(await read_body(response), number)
 
-    async def _deliver_events(self, response: HttpResponse) -> None:
-        assert self._receiver is not None  # noqa: S101 -- for the type checker: it is open
-        reader = Reader()
+    async def _deliver_events(self, response: HttpResponse, number: Any = None) -> bool:
+        reader, is_answered = Reader(), False
         try:
             while (chunk := await response.next()) is not None:
                 for event in reader.feed(chunk):
-                    for message in decode(event):
-                        self._receiver.receive(message)
+                    is_answered |= self._deliver_all(event, number)
         except Error as error:
             raise ServerFailure(error.message) from error
+        return is_answered
+
+    def _deliver_all(self, data: bytes, number: Any) -> bool:
+        assert self._receiver is not None  # noqa: S101 -- for the type checker: it is open
+        messages = decode(data)
+        for message in messages:
+            self._receiver.receive(message)
+        return any(isinstance(message, dict) and str(message.get("id")) == str(number) for message in messages)
 
     async def _listen(self) -> None:
         """Receive what the server sends on its own; a server without that answers 405."""
@@ -101,3 +108,10 @@ class HttpTransport:
                 self._note(f"the notifications of an MCP server ended: {error.message}")
                 return
             await asyncio.sleep(REOPEN_SECONDS)
+
+
+def _not_an_answer(response: HttpResponse) -> str:
+    kind = response.headers.get("content-type", "").partition(";")[0].strip()
+    if kind in ("application/json", EVENTS):
+        return f"the server did not answer the request (HTTP {response.status})"
+    return f"the server sent no answer (HTTP {response.status})" + (f" but {kind}" if kind else "")
