@@ -9,7 +9,7 @@ from typing import Any
 from bridle.agent.mcp.transports.transport import JsonObject, Transport
 from bridle.errors import ServerFailure
 
-# A longer text is no number of a request.
+# A longer text is not the number of a request.
 ID_DIGITS = 16
 METHOD_NOT_FOUND = {"code": -32601, "message": "Method not found"}
 
