@@ -153,7 +153,7 @@ class RpcConnection:
 
 
 def _as_number(sent: Any) -> int:
-    """Return the number of a request; some servers send it back as a text. -1 is no request."""
+    """Return the number of a request; some servers send it back as a text. -1 if it names none."""
     if isinstance(sent, str) and sent.isascii() and sent.isdigit() and len(sent) < ID_DIGITS:
         return int(sent)
     return sent if isinstance(sent, int) and not isinstance(sent, bool) else -1
