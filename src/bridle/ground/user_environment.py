@@ -57,7 +57,7 @@ def _installed_packages(prefix: str) -> dict[str, Path]:
     variables = {"base": prefix, "platbase": prefix}
     folders = {sysconfig.get_path(kind, "venv", variables) for kind in ("purelib", "platlib")}
     found = (path for folder in sorted(folders) for path in Path(folder).glob("*-info"))
-    return {_normalized(path.name.split("-", 1)[0]): path for path in found}
+    return {_normalize(path.name.split("-", 1)[0]): path for path in found}
 
 
 def _required(folder: Path) -> set[str]:
@@ -65,10 +65,10 @@ def _required(folder: Path) -> set[str]:
     from importlib.metadata import PathDistribution
 
     texts = PathDistribution(folder).requires or ()
-    return {_normalized(re.split(r"[^\w.-]", text.strip(), maxsplit=1)[0]) for text in texts}
+    return {_normalize(re.split(r"[^\w.-]", text.strip(), maxsplit=1)[0]) for text in texts}
 
 
-def _normalized(name: str) -> str:
+def _normalize(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 

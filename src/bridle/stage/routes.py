@@ -72,7 +72,7 @@ class Router:
 
     def _posted(self, received: HttpRequest, path: str, number: int) -> Decision:
         request_id = self.request_id(number)
-        body = _decoded(received.body)
+        body = _decode(received.body)
         if isinstance(body, Refusal):
             return _refused(body, request_id)
         checked = _number_checked(body, self._checked)
@@ -120,7 +120,7 @@ def _web_origin(received: HttpRequest) -> str | None:
     return None if host in _LOOPBACK_HOSTS else origin
 
 
-def _decoded(body: bytes) -> Any | Refusal:
+def _decode(body: bytes) -> Any | Refusal:
     """Return the JSON value of a body, or the error for one that is not JSON."""
     try:
         return _load(body)

@@ -23,13 +23,13 @@ def conversation_document(transcript: Transcript, mask: Mask, gauge: Gauge | Non
 
 def thread_names(transcript: Transcript, mask: Mask) -> list[str]:
     """Return the ids of the sub-agents' threads."""
-    names: list[str] = _masked([name for name in transcript.threads if name is not None], mask)
+    names: list[str] = _mask([name for name in transcript.threads if name is not None], mask)
     return names
 
 
 def figures_document(gauge: Gauge, mask: Mask) -> JsonObject:
     """Return the figures beside a conversation."""
-    return {"gauge": _masked(msgspec.to_builtins(gauge), mask)}
+    return {"gauge": _mask(msgspec.to_builtins(gauge), mask)}
 
 
 def item_document(transcript: Transcript, item: AnyItem, mask: Mask) -> JsonObject:
@@ -42,18 +42,18 @@ def item_document(transcript: Transcript, item: AnyItem, mask: Mask) -> JsonObje
 
 def item_fields(item: AnyItem, mask: Mask) -> JsonObject:
     """Return one item as JSON values, without those of a sub-agent."""
-    fields: JsonObject = _masked(msgspec.to_builtins(item), mask)
+    fields: JsonObject = _mask(msgspec.to_builtins(item), mask)
     if isinstance(item, TextItem):
-        fields["parts"] = _masked(msgspec.to_builtins(item.parts), mask)
+        fields["parts"] = _mask(msgspec.to_builtins(item.parts), mask)
     if isinstance(item, Call) and isinstance(item.detail, FileChange) and item.detail.lines:
         # Masked as one text: a private key is recognised by its first and last line.
-        fields["detail"]["lines"] = _masked("\n".join(item.detail.lines), mask).split("\n")
+        fields["detail"]["lines"] = _mask("\n".join(item.detail.lines), mask).split("\n")
     return fields
 
 
-def _masked(value: Any, mask: Mask) -> Any:
+def _mask(value: Any, mask: Mask) -> Any:
     if isinstance(value, str):
         return replace_surrogates(mask.apply(value))
     if isinstance(value, dict):
-        return {name: _masked(inner, mask) for name, inner in value.items()}
-    return [_masked(inner, mask) for inner in value] if isinstance(value, list | tuple) else value
+        return {name: _mask(inner, mask) for name, inner in value.items()}
+    return [_mask(inner, mask) for inner in value] if isinstance(value, list | tuple) else value

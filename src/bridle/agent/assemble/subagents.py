@@ -145,7 +145,7 @@ class AgentFactory:
     def tools(self, setup: ModelSetup | None = None, identity: AgentIdentity | None = None) -> list[Tool]:
         """Return Agent and SendMessage for the main agent, or for a sub-agent with this setup."""
         depth = 0 if identity is None else identity.depth
-        return [self._agent_tool(setup, depth), SendMessage(self._live, self._continued, identity)]
+        return [self._agent_tool(setup, depth), SendMessage(self._live, self._resume, identity)]
 
     def _agent_tool(self, setup: ModelSetup | None, depth: int) -> Tool:
         make = partial(self._make, setup or self._setup)
@@ -235,8 +235,8 @@ class AgentFactory:
             close=close,
         )
 
-    def _continued(self, agent_id: str, text: str, call_id: str) -> Subagent:
-        """Make an agent that has ended again, of its transcript. Raises UserError if it cannot be continued."""
+    def _resume(self, agent_id: str, text: str, call_id: str) -> Subagent:
+        """Make an agent from the transcript of one that has ended. Raises UserError if it cannot be continued."""
         from bridle.agent.subagents.past_agent import open_past_agent  # late: every start would pay for it
 
         past = open_past_agent(agent_transcript(self._log.session, agent_id), agent_id)

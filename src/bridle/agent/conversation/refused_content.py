@@ -30,7 +30,7 @@ def without_refused(messages: list[Message], failure: ModelFailure) -> list[Mess
     affected = places if kinds == THOUGHTS else places[-1:]
     changed = list(messages)
     for at in affected:
-        blocks = _replaced(blocks_of(messages[at]["content"]), kinds, failure.text[:_REASON_CHARACTERS])
+        blocks = _replace(blocks_of(messages[at]["content"]), kinds, failure.text[:_REASON_CHARACTERS])
         changed[at] = {"role": messages[at]["role"], "content": blocks}
     return changed
 
@@ -63,13 +63,13 @@ def _is_or_has(block: Block, kinds: tuple[str, ...]) -> bool:
     return block_type(block) in kinds or any(isinstance(part, dict) and _is_or_has(part, kinds) for part in parts)
 
 
-def _replaced(blocks: list[Block], kinds: tuple[str, ...], reason: str) -> list[Block]:
+def _replace(blocks: list[Block], kinds: tuple[str, ...], reason: str) -> list[Block]:
     found: list[Block] = []
     for block in blocks:
         if block_type(block) not in kinds:
             inner = block.get("content")
             is_changed = isinstance(inner, list) and _is_or_has(block, kinds)
-            found.append({**block, "content": _replaced(inner or [], kinds, reason)} if is_changed else block)
+            found.append({**block, "content": _replace(inner or [], kinds, reason)} if is_changed else block)
         elif kinds != THOUGHTS:
             name = "picture" if block_type(block) == "image" else "document"
             note = f"[The {name} that was here was removed, because the endpoint refused it: {reason}]"

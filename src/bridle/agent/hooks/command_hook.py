@@ -39,7 +39,7 @@ async def run_command(
     except ProcessError as error:
         return HookOutput(hook.name, None, stderr=error.message)
     stdout = output.data.decode("utf-8", "replace")[:_OUTPUT_CHARACTERS]
-    return HookOutput(hook.name, done.exit_code, stdout, _decoded(done.stderr))
+    return HookOutput(hook.name, done.exit_code, stdout, _decode(done.stderr))
 
 
 class _Output:
@@ -60,5 +60,5 @@ class _Output:
                 self._loop.call_soon_threadsafe(self._is_async.set)
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     return data.decode("utf-8", "replace")[:_OUTPUT_CHARACTERS]

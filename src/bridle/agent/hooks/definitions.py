@@ -83,7 +83,7 @@ class HookMatcher(msgspec.Struct, frozen=True):
             return True
         if _NAMES.fullmatch(self.pattern):
             return subject in re.split(r"\s*[|,]\s*", self.pattern)
-        compiled = _compiled(self.pattern)
+        compiled = _compile(self.pattern)
         return compiled is not None and compiled.search(subject) is not None
 
 
@@ -181,7 +181,7 @@ def _text(value: object) -> str:
 
 
 @lru_cache(maxsize=64)
-def _compiled(pattern: str) -> re.Pattern[str] | None:
+def _compile(pattern: str) -> re.Pattern[str] | None:
     """Compile a pattern; None for an invalid one, which matches nothing."""
     try:
         return re.compile(pattern)

@@ -94,7 +94,7 @@ def _single(event: str, subject: str, output: HookOutput) -> HookOutcome:
         return _blocked(event, subject, output.name, output.stderr if output.stderr.strip() else "No stderr output")
     if output.exit_code != 0:
         return HookOutcome()
-    answer = output.answer if output.answer is not None else _parsed(output.stdout)
+    answer = output.answer if output.answer is not None else _parse(output.stdout)
     if answer is not None:
         return _from_answer(event, subject, output.name, answer)
     if event in _PLAIN_CONTEXT and (text := output.stdout.strip()):
@@ -178,7 +178,7 @@ def _strictness(outcome: HookOutcome) -> int:
     return -1 if outcome.permission is None else _STRICTNESS.index(outcome.permission)
 
 
-def _parsed(stdout: str) -> dict[str, Any] | None:
+def _parse(stdout: str) -> dict[str, Any] | None:
     if not stdout.lstrip().startswith("{"):
         return None
     value = from_json(stdout.encode("utf-8", "surrogatepass"))

@@ -87,10 +87,10 @@ def _parse(name: str, entry: dict[str, Any], scope: str, variables: Mapping[str,
             entry,
             command=expand(_text(entry, "command"), variables),
             args=tuple(expand(text, variables) for text in _texts(entry, "args")),
-            env=_expanded(entry, "env", variables),
+            env=_expand(entry, "env", variables),
         )
     if kind in REMOTE:
-        url, headers = expand(_text(entry, "url"), variables), _expanded(entry, "headers", variables)
+        url, headers = expand(_text(entry, "url"), variables), _expand(entry, "headers", variables)
         return ServerConfig(name, scope, entry, type=kind, url=url, headers=headers)
     if kind == "sdk":
         return ServerConfig(name, scope, entry, type="sdk")
@@ -111,7 +111,7 @@ def _texts(entry: dict[str, Any], key: str) -> list[str]:
     return value
 
 
-def _expanded(entry: dict[str, Any], key: str, variables: Mapping[str, str]) -> dict[str, str]:
+def _expand(entry: dict[str, Any], key: str, variables: Mapping[str, str]) -> dict[str, str]:
     value = entry.get(key, {})
     if not isinstance(value, dict) or not all(isinstance(item, str) and "\0" not in item for item in value.values()):
         raise ValueError(f"{key} must be an object of texts")

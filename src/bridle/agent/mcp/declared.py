@@ -48,7 +48,7 @@ def read_tool(entry: Any) -> DeclaredTool | None:
         name,
         shorten(_text(entry, "description")),
         schema if isinstance(schema, dict) and schema.get("type") == "object" else {"type": "object", "properties": {}},
-        _text(hints, "title") or _text(entry, "title") or _titled(name),
+        _text(hints, "title") or _text(entry, "title") or _make_title(name),
         {shown: True for hint, shown in names.items() if hints.get(hint) is True},
     )
 
@@ -73,6 +73,6 @@ def _text(entry: dict[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _titled(name: str) -> str:
+def _make_title(name: str) -> str:
     words = name.replace("_", " ").replace("-", " ").strip() or name
     return words[:1].upper() + words[1:]

@@ -60,7 +60,7 @@ class ResultReader:
         """Return the result for the model. Raises ServerFailure if it is malformed."""
         if "toolResult" in result:
             text = result["toolResult"]
-            return self._limited(text if isinstance(text, str) else to_bytes(text).decode(), call_id, None, result)
+            return self._limit(text if isinstance(text, str) else to_bytes(text).decode(), call_id, None, result)
         blocks = result.get("content", [])
         if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
             raise self._malformed("content must be a list of blocks")
@@ -74,12 +74,12 @@ class ResultReader:
         if structured is not None:
             pictures = [block for block in content if block["type"] == "image"]
             text = to_bytes(structured).decode()
-            return self._limited([_text(text), *pictures] if pictures else text, call_id, structured, result)
+            return self._limit([_text(text), *pictures] if pictures else text, call_id, structured, result)
         if all(block["type"] == "text" and not str(block["text"]).strip() for block in content):
             return ToolResult(f"({self._shown_name} completed with no output)", detail=content)
-        return self._limited(content, call_id, None, result)
+        return self._limit(content, call_id, None, result)
 
-    def _limited(
+    def _limit(
         self, content: str | list[ContentBlock], call_id: str, structured: Any, result: dict[str, Any]
     ) -> ToolResult:
         text = content if isinstance(content, str) else "\n".join(str(block.get("text", "")) for block in content)

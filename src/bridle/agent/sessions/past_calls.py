@@ -34,7 +34,7 @@ def past_calls(transcript: Path, last: str | None) -> Iterator[PastCall]:
         has_blocks = _CALL in data or _RESULT in data
         if not has_blocks and (last is None or last.encode() not in data):
             continue
-        line = _decoded(data)
+        line = _decode(data)
         if has_blocks and not line.get("isSidechain"):
             for block in _blocks(line):
                 if block.get("type") == "tool_use" and isinstance(block.get("input"), dict):
@@ -65,7 +65,7 @@ def _blocks(line: dict[str, Any]) -> list[dict[str, Any]]:
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
-def _decoded(data: bytes) -> dict[str, Any]:
+def _decode(data: bytes) -> dict[str, Any]:
     try:
         line = msgspec.json.decode(data)
     except (msgspec.MsgspecError, ValueError, RecursionError):

@@ -21,7 +21,7 @@ MAIN = "main"
 _AGENT_ID = re.compile("a[0-9a-f]{16}")
 
 Resume = Callable[[str, str, str], Subagent]
-"""Makes an agent that has ended again, of its transcript: its id, the message and the id of the call.
+"""Makes an agent from the transcript of one that has ended. The arguments are its id, the message and the call's id.
 
 Raises UserError if it cannot be continued.
 """
@@ -76,7 +76,7 @@ class SendMessage:
                 f"No agent named '{request.to}' is currently addressable. Spawn a new one or use the agent ID.",
                 is_sent=False,
             )
-        return self._continued(request.to, request.message, call_id)
+        return self._continue_agent(request.to, request.message, call_id)
 
     def _to_main(self, text: str) -> ToolResult:
         if self._sender is None:
@@ -86,7 +86,7 @@ class SendMessage:
         self._live.send_to_main(self._sender, text)
         return _answer("Message queued for the main conversation's next turn.", is_sent=True)
 
-    def _continued(self, agent_id: str, text: str, call_id: str) -> ToolResult:
+    def _continue_agent(self, agent_id: str, text: str, call_id: str) -> ToolResult:
         try:
             agent = self._resume(agent_id, text, call_id)
         except Error as error:

@@ -69,7 +69,7 @@ def validate_arguments(tool: str, schema: JsonSchema, arguments: Mapping[str, An
     checked = dict(arguments)
     for name, rule in properties.items():
         default = _ABSENT if rule.default is UNSET else rule.default
-        value = _converted(rule, arguments.get(name, default))
+        value = _convert(rule, arguments.get(name, default))
         if value is not _ABSENT:
             checked[name] = value
             issues += _issues(rule, value, (name,))
@@ -78,15 +78,15 @@ def validate_arguments(tool: str, schema: JsonSchema, arguments: Mapping[str, An
     unknown = [name for name in arguments if name not in properties]
     if unknown and rules.additional_properties is False:
         issues.append(_unknown(unknown))
-    return _rejection(tool, issues) if issues else _ordered(tool, properties, checked)
+    return _rejection(tool, issues) if issues else _order(tool, properties, checked)
 
 
-def _ordered(tool: str, properties: Mapping[str, _Rule], checked: _Arguments) -> _Arguments:
+def _order(tool: str, properties: Mapping[str, _Rule], checked: _Arguments) -> _Arguments:
     order = _EDIT_ORDER if tool == "Edit" else tuple(properties) if tool in _IN_SCHEMA_ORDER else ()
     return {name: checked[name] for name in dict.fromkeys((*order, *checked)) if name in checked}
 
 
-def _converted(rule: _Rule, value: Any) -> Any:
+def _convert(rule: _Rule, value: Any) -> Any:
     """Convert a string to the type that the schema asks for, where it is unambiguous."""
     if not isinstance(value, str):
         return int(value) if isinstance(value, float) and value.is_integer() else value
@@ -97,11 +97,11 @@ def _converted(rule: _Rule, value: Any) -> Any:
     if kind == "boolean" and value in ("true", "false"):
         return value == "true"
     if kind in ("array", "object"):
-        return _parsed(value, list if kind == "array" else dict)
+        return _parse(value, list if kind == "array" else dict)
     return value
 
 
-def _parsed(text: str, kind: type) -> Any:
+def _parse(text: str, kind: type) -> Any:
     import json  # late: few calls need it
 
     try:

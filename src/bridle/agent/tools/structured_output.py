@@ -56,7 +56,7 @@ class Schema:
         if not isinstance(document, dict):
             raise UsageError("Error: --json-schema must be a JSON object")
         schema = cls(document)
-        schema._compiled()
+        schema._compile()
         return schema
 
     def match(self, data: Any) -> SchemaMatch:
@@ -64,15 +64,15 @@ class Schema:
         problems = self._problems(data)
         if not problems:
             return SchemaMatch(data)
-        for candidate in (data, *_unwrapped(data)):
-            corrected = self._corrected(candidate)
+        for candidate in (data, *_unwrap(data)):
+            corrected = self._correct(candidate)
             if not self._problems(corrected):
                 return SchemaMatch(corrected)
         return SchemaMatch(
             problem="Output does not match required schema: " + ", ".join(map(_describe_problem, problems))
         )
 
-    def _compiled(self) -> Any:
+    def _compile(self) -> Any:
         if self._validator is None:
             import jsonschema_rs
 
@@ -84,9 +84,9 @@ class Schema:
         return self._validator
 
     def _problems(self, data: Any) -> list[Any]:
-        return list(self._compiled().iter_errors(data))
+        return list(self._compile().iter_errors(data))
 
-    def _corrected(self, data: Any) -> Any:
+    def _correct(self, data: Any) -> Any:
         """Return a copy of the data with values converted to the types that the schema asks for."""
         import copy
 
@@ -95,10 +95,10 @@ class Schema:
             wrong = next((problem for problem in self._problems(data) if problem.schema_path[-1:] == ["type"]), None)
             if wrong is None:
                 return data
-            converted = _converted(wrong.instance, self._expected_types(wrong.schema_path))
+            converted = _convert(wrong.instance, self._expected_types(wrong.schema_path))
             if converted is None:
                 return data
-            data = _replaced(data, list(wrong.instance_path), converted[0])
+            data = _replace(data, list(wrong.instance_path), converted[0])
         return data
 
     def _expected_types(self, schema_path: list[str | int]) -> list[str]:
@@ -152,7 +152,7 @@ class StructuredOutput:
         return ToolResult(DONE, detail=DONE, ends_turn=True)
 
 
-def _unwrapped(data: Any) -> list[Any]:
+def _unwrap(data: Any) -> list[Any]:
     """Return candidates for the data: inside a wrapper, or encoded as a string."""
     import json
 
@@ -170,7 +170,7 @@ def _unwrapped(data: Any) -> list[Any]:
     return candidates
 
 
-def _converted(value: Any, types: list[str]) -> tuple[Any] | None:
+def _convert(value: Any, types: list[str]) -> tuple[Any] | None:
     """Convert a text to the value of one of the types that it spells, as Claude Code does; None if it spells none."""
     for kind in types:
         match kind, value:
@@ -179,7 +179,7 @@ def _converted(value: Any, types: list[str]) -> tuple[Any] | None:
             case "boolean", ("true" | "false"):
                 return (value == "true",)
             case (("object" | "array"), str()):
-                parsed = [item for item in _unwrapped(value) if isinstance(item, dict | list)]
+                parsed = [item for item in _unwrap(value) if isinstance(item, dict | list)]
                 if parsed:
                     return (parsed[0],)
     return None
@@ -197,7 +197,7 @@ def _number(text: str, kind: str) -> int | float | None:
     return number if kind == "number" and number == number and abs(number) != float("inf") else None
 
 
-def _replaced(data: Any, path: list[str | int], value: Any) -> Any:
+def _replace(data: Any, path: list[str | int], value: Any) -> Any:
     if not path:
         return value
     node = data

@@ -41,7 +41,7 @@ def list_names(journal: Path) -> list[Name]:
         raise RunNotFound(f"no journal at {journal}", remedy="Check the path of the run.") from error
     except OSError as error:
         raise JournalBroken(f"could not list the journal {journal}: {error.strerror}") from error
-    return sorted(_parsed(found, journal))
+    return sorted(_parse(found, journal))
 
 
 def list_file_names(journal: Path) -> list[str]:
@@ -105,7 +105,7 @@ def set_mark(journal: Path, chance: bytes) -> Mark | None:
     return mark if mark is not None and mark[1] == moment else None
 
 
-def _parsed(names: list[str], journal: Path) -> Iterable[Name]:
+def _parse(names: list[str], journal: Path) -> Iterable[Name]:
     for name in names:
         parsed = codec.parse_name(name)
         if parsed is None:

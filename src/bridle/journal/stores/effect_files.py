@@ -78,7 +78,7 @@ class TaskFiles:
         ref = self._write(effect_id, layout.RESULT_FILE, result, group)
         outputs = {layout.STDOUT_DIGEST: posted.stdout, layout.STDERR_DIGEST: posted.stderr}
         texts = {name: output.text for name, output in outputs.items() if output is not None}
-        digests = {name: sha256(_encoded(text)) for name, text in texts.items() if text is not None}
+        digests = {name: sha256(_encode(text)) for name, text in texts.items() if text is not None}
         return FileRefs(ref, result, stdout_ref=stdout_ref, stderr_ref=stderr_ref, digests=digests)
 
     def task(self, effect: Effect) -> TaskDocument:
@@ -160,7 +160,7 @@ class TaskFiles:
     def _write_output(self, effect_id: str, name: str, output: Output | None, group: SyncGroup) -> str | None:
         if output is None or output.text is None:
             return None if output is None else output.ref
-        return self._write(effect_id, name, _encoded(output.text), group)
+        return self._write(effect_id, name, _encode(output.text), group)
 
     def _write(self, effect_id: str, name: str, data: bytes, group: SyncGroup) -> str:
         path = self.path(effect_id) / name
@@ -200,7 +200,7 @@ def blob_refs(effect: Effect) -> list[str]:
     return [str(ref) for ref in refs] if isinstance(refs, list) else []
 
 
-def _encoded(output: str) -> bytes:
+def _encode(output: str) -> bytes:
     return output.encode("utf-8", "surrogateescape")
 
 

@@ -119,7 +119,7 @@ class _Audit:
                 continue
             self._entries.append(entry)
             try:
-                self._state.apply(self._renumbered(entry))
+                self._state.apply(self._renumber(entry))
             except JournalBroken as error:
                 self._wrong(f"{layout.JOURNAL}/{name}", error.message)
 
@@ -143,7 +143,7 @@ class _Audit:
             self._wrong(file, str(error))
             return None
 
-    def _renumbered(self, entry: Entry) -> Entry:
+    def _renumber(self, entry: Entry) -> Entry:
         """Return the entry as if those before it were valid: their faults are already reported."""
         last = self._state.position
         ulid = entry.ulid if entry.ulid > last.ulid else next_ulid(last.ulid, now_ms=0, random=bytes(10))

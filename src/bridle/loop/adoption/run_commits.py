@@ -80,7 +80,7 @@ async def locate(context: RunContext, receipt: Receipt, *, known: str, tip: str)
     lost = {title: commit for title, commit in done.items() if not await is_ancestor(git, commit, tip)}
     listed = await list_commits(git, context.base) if lost else []
     by_title = {info.trailers.get(TASK): info.commit for info in listed if info.trailers.get(RUN) == context.run}
-    commits = {title: found for title in lost if (found := by_title.get(_masked(context, title))) is not None}
+    commits = {title: found for title in lost if (found := by_title.get(_mask(context, title))) is not None}
     authors = {title: await _author(git, commit) for title, commit in lost.items() if title not in commits}
     of_runs = {info.commit for info in listed if RUN in info.trailers}
     by_author = await _by_author(context, known, tip, without=of_runs) if authors else {}
@@ -201,7 +201,7 @@ async def find_lost(context: RunContext, receipt: Receipt, gone: Sequence[str]) 
     return [title for title, commit in done.items() if not await is_readable(context.git, commit)]
 
 
-def _masked(context: RunContext, title: str) -> str:
+def _mask(context: RunContext, title: str) -> str:
     return context.mask.apply(" ".join(title.split()))  # as in the commit's message
 
 

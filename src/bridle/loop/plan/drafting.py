@@ -142,7 +142,7 @@ def read_answer(structured: object, name: str, *, may_ask: bool) -> Answer:
     questions = [" ".join(text.split()) for text in texts if isinstance(text, str) and text.strip()]
     text = (fields.text("plan") or "").strip()
     if text:
-        whole = _unfenced(text) + "\n"
+        whole = _strip_fence(text) + "\n"
         try:
             return Draft(whole, parse_markdown(whole, name))
         except PlanError as error:
@@ -156,7 +156,7 @@ def _answering(*, may_ask: bool) -> str:
     return _MAY_ASK if may_ask else _MAY_NOT_ASK
 
 
-def _unfenced(text: str) -> str:
+def _strip_fence(text: str) -> str:
     """Return Markdown without the code fence that some agents put around it."""
     lines = text.splitlines()
     is_fenced = len(lines) > 2 and lines[0].startswith("```") and lines[-1].strip() == "```"

@@ -28,11 +28,11 @@ def checked_pattern(text: str) -> str:
 
 def matches(pattern: str, path: str) -> bool:
     """Return whether the pattern matches a path, given relative to the repository's top with slashes."""
-    return _compiled(pattern).fullmatch(path) is not None
+    return _compile(pattern).fullmatch(path) is not None
 
 
 @lru_cache(maxsize=_CACHED_PATTERNS)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     parts = [part for part in pattern.split("/") if part]
     # Consecutive `**` match what one matches, and take far longer.
     parts = [part for index, part in enumerate(parts) if part != "**" or parts[index - 1 : index] != ["**"]]

@@ -94,11 +94,11 @@ def describe(
     home_name = Path(environment.get("HOME") or os.path.expanduser("~"))
     user = Path(real(home_name))
     own, common = _git_folders(top)
-    writable = _expanded(rules.writable, user)
+    writable = _expand(rules.writable, user)
     protected = [place / name for place in (top, folder) for name in READ_ONLY_AT_WORK]
     protected += [path for path in _own_environment() if path.is_relative_to(top)]
     secrets = [*(user / name for name in home_view.HIDDEN), home.bridle_home(environment)]
-    hidden = (*secrets, *agent_state.state_of_others(agent, user, environment), *_expanded(rules.hidden, user))
+    hidden = (*secrets, *agent_state.state_of_others(agent, user, environment), *_expand(rules.hidden, user))
     states = tuple(agent_state.state_folders(agent, folder, user, environment))
     # No link to them counts, and none in what an agent can write.
     excluded = [Path(real(path)) for path in (*hidden, top, *writable)]
@@ -208,7 +208,7 @@ def _own_folder(repository: Path, environment: Mapping[str, str]) -> Path:
 def _visible(agent: str | None, user: Path, environment: Mapping[str, str], rules: SandboxRules) -> Iterator[Path]:
     """Yield what is visible of the home and of Bridle's, though the folder that it is in is hidden."""
     yield from home_view.visible(user)
-    yield from _expanded(rules.visible, user)
+    yield from _expand(rules.visible, user)
     if agent == OWN_AGENT:
         yield from (home.bridle_home(environment) / name for name in _VISIBLE_OF_BRIDLE)
     yield from agent_state.visible_settings(agent, user)
@@ -241,7 +241,7 @@ def _sessions(
         yield path, place
 
 
-def _expanded(paths: tuple[str, ...], user: Path) -> list[Path]:
+def _expand(paths: tuple[str, ...], user: Path) -> list[Path]:
     """Return paths of the settings: `~` is the home, and others are relative to it."""
     return [user / path.removeprefix("~/") for path in paths]
 

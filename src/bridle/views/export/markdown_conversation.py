@@ -164,7 +164,7 @@ class MarkdownConversation:
                 yield from self._arguments(call)
 
     def _arguments(self, call: Call) -> Iterator[str]:
-        text = self._page.clean(_indented(call.input))
+        text = self._page.clean(_indent(call.input))
         if text.strip() not in ("", "{}"):
             yield from ("Input:", "", *fenced(text, "json"), "")
         yield from _omitted(call.input_omitted)
@@ -200,7 +200,7 @@ class MarkdownConversation:
             yield from fenced(self._page.clean(text), language)
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     """Return JSON with one member a line; a text that is not JSON, or cut, as it is."""
     try:
         return json.dumps(json.loads(text), ensure_ascii=False, indent=2)

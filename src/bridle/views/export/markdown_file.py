@@ -33,13 +33,13 @@ def markdown_pieces(source: ExportSource, mask: Mask, limit: SizeLimit, progress
         if part is not None:
             yield _encode([f"### {title(name)}", ""])
         markdown = MarkdownConversation(followed.transcript, mask)
-        yield from _limited(markdown, limit, f"{mask.apply(name)}, its log is {mask.apply(str(log.path))}")
+        yield from _limit(markdown, limit, f"{mask.apply(name)}, its log is {mask.apply(str(log.path))}")
         yield _encode(markdown.gauge(gauge_of(followed.recorder.record)))
     if limit.omitted:
         yield _encode(["## Left out", "", *(f"- {title(remark)}" for remark in limit.omitted)])
 
 
-def _limited(markdown: MarkdownConversation, limit: SizeLimit, name: str) -> Iterator[bytes]:
+def _limit(markdown: MarkdownConversation, limit: SizeLimit, name: str) -> Iterator[bytes]:
     items = markdown.transcript.items()
     for index, item in enumerate(items):
         piece = _encode(markdown.item(item))

@@ -40,16 +40,16 @@ def _verdict(record: Record, outcome: Outcome) -> str:
 
 def _facts(record: Record, outcome: Outcome) -> list[str]:
     facts = {
-        "agent": _joined(record.version, record.model, _format_if_known("permission mode {}", record.permission_mode)),
+        "agent": _join(record.version, record.model, _format_if_known("permission mode {}", record.permission_mode)),
         "auth": _format_if_known("apiKeySource {}", record.api_key_source),
-        "session": _joined(record.session_id, "not the session that was resumed" * outcome.session_forked),
+        "session": _join(record.session_id, "not the session that was resumed" * outcome.session_forked),
         "folder": record.cwd or "",
-        "turns": _joined(_count(record.num_turns, "turn"), _seconds(record.duration_ms), _cost(record)),
+        "turns": _join(_count(record.num_turns, "turn"), _seconds(record.duration_ms), _cost(record)),
         "tokens": _tokens(record),
         "tools": _tools(record),
         "denied": ", ".join(record.denied_tools),
         "retries": _count(record.api_retries or None, "retried request"),
-        "limits": _joined(record.rate_limit_status, _format_if_known("resets at {} (epoch seconds)", record.resets_at)),
+        "limits": _join(record.rate_limit_status, _format_if_known("resets at {} (epoch seconds)", record.resets_at)),
         "exit code": "unknown" if outcome.exit_code is None else str(outcome.exit_code),
     }
     return [_labelled(label, fact) for label, fact in facts.items() if fact]
@@ -73,7 +73,7 @@ def _tokens(record: Record) -> str:
     if not (usage.input_tokens or usage.output_tokens):
         return ""
     cache = usage.cache_read_input_tokens + usage.cached_input_tokens
-    return _joined(
+    return _join(
         f"{usage.input_tokens} in",
         f"{usage.output_tokens} out",
         f"{cache} from the cache" * bool(cache),
@@ -86,7 +86,7 @@ def _tools(record: Record) -> str:
     if not record.tool_uses:
         return ""
     failed = f"{record.tool_errors} failed" * bool(record.tool_errors)
-    return _joined(_count(record.tool_uses, "call"), _count(record.tool_results, "result"), failed)
+    return _join(_count(record.tool_uses, "call"), _count(record.tool_results, "result"), failed)
 
 
 def _cost(record: Record) -> str:
@@ -109,7 +109,7 @@ def _format_if_known(template: str, value: object) -> str:
     return "" if value is None else template.format(value)
 
 
-def _joined(*facts: str | None) -> str:
+def _join(*facts: str | None) -> str:
     return ", ".join(fact for fact in facts if fact)
 
 

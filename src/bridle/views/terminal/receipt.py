@@ -91,7 +91,7 @@ def _baseline(receipt: Receipt, width: int) -> Iterator[Line]:
         if check.exit_code and is_open and (check.owner == OF_GUARD or not receipt.iterations):
             yield from _failed(check, width)
             if check.owner == OF_GUARD:
-                yield from _wrapped(red_guard(check.exit_code), width, "state.denied")
+                yield from _wrap(red_guard(check.exit_code), width, "state.denied")
     yield BLANK
 
 
@@ -148,13 +148,13 @@ def _task(
         yield styled_line(f"{_INDENT}{tokens}, {format_duration(task.seconds)} of agent time", "dim")
     is_known = task.reason == CHECKS_PASSED or verdict is Verdict.NEEDS_YOU or task.reason in said
     if task.reason and not is_known:
-        yield from _wrapped(task.reason, width)
+        yield from _wrap(task.reason, width)
     if task.tries or verdict not in _OPEN:  # nothing is decided before the first try
         yield from _evidence(task, width)
     for remark in _remarks(task):
-        yield from _wrapped(remark, width, "state.denied")
+        yield from _wrap(remark, width, "state.denied")
     if task.question:
-        yield from _wrapped(f"question: {task.question}", width, "question")
+        yield from _wrap(f"question: {task.question}", width, "question")
         yield styled_line(f'{_INDENT}answer:   bridle answer {task.effect or "EFFECT"} "…"')
 
 
@@ -311,7 +311,7 @@ def _retry(title: str, run: str) -> str:
     return shlex.join(["bridle", "retry", *words])
 
 
-def _wrapped(text: str, width: int, style: str = "") -> Iterator[Line]:
+def _wrap(text: str, width: int, style: str = "") -> Iterator[Line]:
     for line in wrap_text(" ".join(str(text).split()), width - len(_INDENT)):
         yield styled_line(f"{_INDENT}{line}", style)
 

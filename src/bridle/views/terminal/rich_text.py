@@ -49,10 +49,10 @@ def to_rich_text(lines: Iterable[Line]) -> Text:
     """Join lines into one rich text; markup in an agent's text is never interpreted."""
     from rich.text import Text
 
-    return Text("\n", no_wrap=True, end="").join(_styled(line) for line in lines)
+    return Text("\n", no_wrap=True, end="").join(_style(line) for line in lines)
 
 
-def _styled(line: Line) -> Text:
+def _style(line: Line) -> Text:
     from rich.text import Text
 
     text = Text(end="\n")

@@ -129,13 +129,13 @@ class OpenCode(DialectDecoder):
             case "step_start":
                 self._steps += 1
                 self._in_step = True
-                return [*self._recovered(raw), build_events.ignored_line(value, raw)]
+                return [*self._recover(raw), build_events.ignored_line(value, raw)]
             case "step_finish":
-                return [*self._recovered(raw), *self._step_finish(line.part, raw)]
+                return [*self._recover(raw), *self._step_finish(line.part, raw)]
             case "text" | "reasoning":
-                return [*self._recovered(raw), self._text(line.part, value, raw)]
+                return [*self._recover(raw), self._text(line.part, value, raw)]
             case "tool_use":
-                return [*self._recovered(raw), *self._tool(line.part, value, raw)]
+                return [*self._recover(raw), *self._tool(line.part, value, raw)]
             case "error":
                 self._error = line.error if isinstance(line.error, Error) else Error(message=line.error)
                 return [build_events.ignored_line(value, raw)]
@@ -147,7 +147,7 @@ class OpenCode(DialectDecoder):
     def _message_id(self, part: Part) -> str:
         return part.message_id or f"step_{self._steps}"
 
-    def _recovered(self, raw: bytes) -> list[Event]:
+    def _recover(self, raw: bytes) -> list[Event]:
         """Turn an error into a warning, since the agent continued after it."""
         if self._error is None:
             return []

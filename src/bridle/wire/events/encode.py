@@ -36,10 +36,10 @@ def _line(event: Event) -> bytes:
         case System():
             return to_bytes(event.value or {"type": "system", "subtype": event.subtype})
         case _:
-            return _tagged(event, event.always)
+            return _tag(event, event.always)
 
 
-def _tagged(value: Event | Block, always: frozenset[str]) -> bytes:
+def _tag(value: Event | Block, always: frozenset[str]) -> bytes:
     kind = to_bytes(value.__struct_config__.tag)
     return b'{"type":' + kind + b"".join(b"," + pair for pair in _pairs(value, always)) + b"}"
 
@@ -74,7 +74,7 @@ def _value(item: Any) -> bytes:
         case UnknownBlock():
             return to_bytes(item.value)
         case Block():
-            return _tagged(item, item.always)
+            return _tag(item, item.always)
         case tuple():
             return b"[" + b",".join(map(_value, item)) + b"]"
         case _:

@@ -61,14 +61,14 @@ class ChatCalls:
             name if isinstance(name, str) else "",
             [],
         )
-        call = self._continued(piece)
+        call = self._find_call(piece)
         if call is None:
             self._calls.append(call := piece)
         call.name = call.name or piece.name
         if arguments is not None:
             call.pieces.append(arguments if isinstance(arguments, str) else encode_json(arguments).decode())
 
-    def _continued(self, piece: _Call) -> _Call | None:
+    def _find_call(self, piece: _Call) -> _Call | None:
         """Return the call that a piece belongs to; None if it begins one."""
         last = self._calls[-1] if self._calls else None
         if last is None:

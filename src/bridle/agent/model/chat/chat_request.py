@@ -22,7 +22,7 @@ _NEW_LIMIT_HOST = "api.openai.com"
 
 def sent_names(tools: Iterable[Block]) -> dict[str, str]:
     """Return the names that are sent for tools whose own names are too long."""
-    return {name: _shortened(name) for tool in tools if len(name := str(tool.get("name", ""))) > NAME_LIMIT}
+    return {name: _shorten(name) for tool in tools if len(name := str(tool.get("name", ""))) > NAME_LIMIT}
 
 
 def build_chat_body(
@@ -87,6 +87,6 @@ def _limit_name(host: str) -> str:
     return "max_completion_tokens" if host == _NEW_LIMIT_HOST else "max_tokens"
 
 
-def _shortened(name: str) -> str:
+def _shorten(name: str) -> str:
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARACTERS]
     return f"{name[: NAME_LIMIT - _HASH_CHARACTERS - 1]}_{digest}"

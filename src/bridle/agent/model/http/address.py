@@ -54,7 +54,7 @@ def parse_address(url: str) -> Address:
     if not host or any(letter.isspace() or not letter.isprintable() for letter in url.strip()):
         raise UsageError(f"the address must be an http or https URL, got {_without_credentials(url)!r}")
     path = f"/{path}".rstrip("/")
-    return Address(scheme, host, port or _PORTS[scheme], path, _decoded(credentials))
+    return Address(scheme, host, port or _PORTS[scheme], path, _decode(credentials))
 
 
 def _host_and_port(netloc: str, url: str) -> tuple[str, int | None]:
@@ -76,7 +76,7 @@ def _without_credentials(url: str) -> str:
     return f"{before.partition('://')[0]}://…@{after}" if sign else url
 
 
-def _decoded(text: str) -> str:
+def _decode(text: str) -> str:
     if "%" not in text:
         return text
     from urllib.parse import unquote

@@ -277,7 +277,7 @@ def _paths(word: Word, folder: str) -> list[str]:
     if not value:
         return []
     if word.glob_at >= 0:
-        parts = [path for pattern in (value, *_inside_proc(value)) for path in _expanded(pattern, folder)]
+        parts = [path for pattern in (value, *_inside_proc(value)) for path in _expand(pattern, folder)]
     elif value.startswith((":!", ":^", ":(exclude", "--exclude")):
         return []  # what is left out
     else:
@@ -286,7 +286,7 @@ def _paths(word: Word, folder: str) -> list[str]:
     return [path for part in parts if part for path in (part, *_inside_proc(part))]
 
 
-def _expanded(pattern: str, folder: str) -> list[str]:
+def _expand(pattern: str, folder: str) -> list[str]:
     place = min((index for sign in "*?[" if (index := pattern.find(sign)) >= 0), default=-1)
     paths = glob_matches(pattern, place, folder) or [] if place >= 0 else []
     return [path for path in paths if "[" in pattern or fnmatchcase(path, pattern)]

@@ -121,7 +121,7 @@ def _shown(subcommand: str, front: Sequence[Word], names: Sequence[str]) -> GitC
     if _shows_names_only(subcommand, front):
         return None
     is_grep = subcommand == "grep"
-    arguments = _parsed(front, _GREP if is_grep else _CHOICE + _NAMES + _PATCH)
+    arguments = _parse(front, _GREP if is_grep else _CHOICE + _NAMES + _PATCH)
     if arguments is None or subcommand in ("status", "shortlog"):
         return GitContent()
     blobs = [_BLOB.fullmatch(word.value or "") for word in arguments.names]
@@ -145,7 +145,7 @@ def _shows_names_only(subcommand: str, front: Sequence[Word]) -> bool:
         return _are_of(front, _SHORTLOG)
     if subcommand == "cat-file":
         return _are_of(front, "-e -s -t")
-    arguments = _parsed(front, f"{_CHOICE} {_NAMES} --follow")
+    arguments = _parse(front, f"{_CHOICE} {_NAMES} --follow")
     if arguments is None or subcommand == "grep":
         return False  # names of matches tell of the content
     if subcommand == "show" and not _are_commits(arguments.names):
@@ -158,10 +158,10 @@ def _are_commits(words: Sequence[Word]) -> bool:
 
 
 def _are_of(words: Sequence[Word], options: str) -> bool:
-    return _parsed(words, options) is not None
+    return _parse(words, options) is not None
 
 
-def _parsed(words: Sequence[Word], options: str) -> Arguments | None:
+def _parse(words: Sequence[Word], options: str) -> Arguments | None:
     known = known_options(options)
     plain_words = [word if word.value is not None else Word(word.text, "?") for word in words]
     return parse(plain_words, known) if are_known(plain_words, known) else None

@@ -127,9 +127,9 @@ class _Scan:
         elif letter in _META:
             self._breaks(UNREADABLE)
         else:
-            self._unquoted(letter)
+            self._unquote(letter)
 
-    def _unquoted(self, letter: str) -> None:
+    def _unquote(self, letter: str) -> None:
         if self._glob_at < 0 and letter in _GLOB and (letter != "[" or "]" in self._text[self._place :]):
             self._glob_at = self._length
         self._has_brace = self._has_brace or letter == "{"

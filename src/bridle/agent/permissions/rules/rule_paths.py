@@ -125,7 +125,7 @@ def matches(pattern: str, path: str, *, cwd: str, home: str) -> bool:
     if base != "/" and not is_inside(path, (base,)):
         return False
     relative = path[len(base) :].lstrip("/") if path != base else ""
-    return _compiled(rest).fullmatch(relative) is not None
+    return _compile(rest).fullmatch(relative) is not None
 
 
 def pattern_folder(pattern: str, cwd: str, home: str) -> str:
@@ -157,7 +157,7 @@ def _anchor(pattern: str, cwd: str, home: str) -> tuple[str, str]:
 
 
 @lru_cache(maxsize=512)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     """Compile a pattern as in .gitignore: `*` matches within one name, `**` across folders."""
     anchored = "/" in pattern.rstrip("/")
     body = pattern.strip("/")

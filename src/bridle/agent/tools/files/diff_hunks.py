@@ -33,11 +33,11 @@ def structured_patch(old: str, new: str) -> list[Hunk]:
     """
     if old == new:
         return []
-    hunks = _hunks(_runs(_lines(_spaced(old)), _lines(_spaced(new))))
+    hunks = _hunks(_runs(_lines(_expand_tabs(old)), _lines(_expand_tabs(new))))
     return [] if sum(len(hunk["lines"]) for hunk in hunks) > _LINE_LIMIT else hunks
 
 
-def _spaced(text: str) -> str:
+def _expand_tabs(text: str) -> str:
     return _LEADING_TABS.sub(lambda tabs: "  " * len(tabs.group()), text)
 
 
@@ -53,7 +53,7 @@ def _runs(old: list[str], new: list[str]) -> list[_Run]:
     start = _common(old, new)
     rest_old, rest_new = old[start:], new[start:]
     runs: list[_Run] = []
-    for kind, lines in [(_SAME, old[:start]), *(_shortest(rest_old, rest_new) or _replaced(rest_old, rest_new))]:
+    for kind, lines in [(_SAME, old[:start]), *(_shortest(rest_old, rest_new) or _replace(rest_old, rest_new))]:
         if runs and runs[-1][0] == kind:
             runs[-1][1].extend(lines)
         elif lines:
@@ -70,7 +70,7 @@ def _common(first: list[str], second: list[str]) -> int:
     return count
 
 
-def _replaced(old: list[str], new: list[str]) -> list[_Run]:
+def _replace(old: list[str], new: list[str]) -> list[_Run]:
     """Return all lines before the common end as replaced."""
     end = _common(old[::-1], new[::-1])
     last_old, last_new = len(old) - end, len(new) - end
@@ -123,7 +123,7 @@ def _edit_steps(old: list[str], new: list[str]) -> list[str]:
             if taken > _STEP_LIMIT:
                 return []
             if _is_end(point, diagonal, old, new):
-                return _unrolled(point)
+                return _unroll(point)
             best[diagonal] = point
             if point[0] + 1 >= len(old):
                 highest = min(highest, diagonal - 1)
@@ -167,7 +167,7 @@ def _longer(chain: _Chain | None, kind: str, count: int) -> _Chain:
     return kind, count, chain
 
 
-def _unrolled(point: _Point) -> list[str]:
+def _unroll(point: _Point) -> list[str]:
     pieces: list[str] = []
     chain = point[1]
     while chain is not None:

@@ -157,13 +157,13 @@ def _with_quotes_of(match: str, wanted: str, new: str) -> str:
     if match == wanted:
         return new
     if "\u201c" in match or "\u201d" in match:
-        new = _curled(new, '"', "\u201c", "\u201d")
+        new = _curl_quotes(new, '"', "\u201c", "\u201d")
     if "\u2018" in match or "\u2019" in match:
-        new = _curled(new, "'", "\u2018", "\u2019")
+        new = _curl_quotes(new, "'", "\u2018", "\u2019")
     return new
 
 
-def _curled(text: str, straight: str, opening: str, closing: str) -> str:
+def _curl_quotes(text: str, straight: str, opening: str, closing: str) -> str:
     letters: list[str] = []
     for index, letter in enumerate(text):
         if letter != straight:

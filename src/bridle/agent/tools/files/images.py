@@ -59,7 +59,7 @@ def _read(path: Path) -> ToolResult:
         data = file.read(SOURCE_LIMIT_BYTES)
     picture = _recognized(path, data)
     is_small = len(data) <= LIMIT_BYTES and max(picture.pixels) <= SIDE_PIXELS
-    return _image_result(picture if is_small else _scaled(path, picture), picture)
+    return _image_result(picture if is_small else _scale(path, picture), picture)
 
 
 def _recognized(path: Path, data: bytes) -> Picture:
@@ -80,7 +80,7 @@ def _recognized(path: Path, data: bytes) -> Picture:
     return Picture(kind, data, pixels)
 
 
-def _scaled(path: Path, picture: Picture) -> Picture:
+def _scale(path: Path, picture: Picture) -> Picture:
     from bridle.agent.tools.files import scaled_image  # late: few images are too large
 
     pixels, size = picture.pixels, len(picture.data)

@@ -143,10 +143,10 @@ def language(notebook: Notebook) -> str:
 
 def source_of(cell: Cell) -> str:
     """Return the source of a cell, which may be stored as a list of lines."""
-    return _joined(cell.get("source", ""))
+    return _join(cell.get("source", ""))
 
 
-def _joined(value: Any) -> str:
+def _join(value: Any) -> str:
     text = "".join(map(str, value)) if isinstance(value, list) else value if isinstance(value, str) else ""
     return replace_broken_bytes(text)
 
@@ -181,11 +181,11 @@ def _output(output: dict[str, Any]) -> _ShownOutput:
         trace = stored.traceback if isinstance(stored.traceback, list) else ()
         return _ShownOutput(kind, "\n".join(map(str, [f"{stored.ename}: {stored.evalue}", *trace])))
     if kind == "stream":
-        return _ShownOutput(kind, _joined(stored.text))
+        return _ShownOutput(kind, _join(stored.text))
     data = stored.data if isinstance(stored.data, dict) else {}
-    shown = _ShownOutput(kind, _joined(data.get("text/plain")))
+    shown = _ShownOutput(kind, _join(data.get("text/plain")))
     for media_type in _IMAGES:
-        if picture := _joined(data.get(media_type)):
+        if picture := _join(data.get(media_type)):
             shown.image = _Image("".join(picture.split()), media_type)
             break
     return shown

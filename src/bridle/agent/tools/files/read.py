@@ -131,7 +131,7 @@ class Read:
         self._memory.remember(
             KnownFile(str(path), state.st_mtime_ns, state.st_size, excerpt.digest, len(lines) < excerpt.total, view)
         )
-        return _numbered(name, view, excerpt, lines, notice)
+        return _number_lines(name, view, excerpt, lines, notice)
 
 
 def _view(request: ReadInput) -> View:
@@ -143,7 +143,7 @@ def _view(request: ReadInput) -> View:
     )
 
 
-def _numbered(name: str, view: View, excerpt: Excerpt, lines: list[str], notice: str) -> ToolResult:
+def _number_lines(name: str, view: View, excerpt: Excerpt, lines: list[str], notice: str) -> ToolResult:
     first = 1 if view.offset is None else view.offset
     content = "\n".join(lines)
     file: dict[str, object] = {

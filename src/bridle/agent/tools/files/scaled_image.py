@@ -42,10 +42,10 @@ def scale(picture: Picture, *, side: int, limit_bytes: int) -> Picture:
     except Exception as error:  # the decoders raise anything
         raise CannotDecode(str(error) or type(error).__name__) from error
     upright.thumbnail((side, side))
-    return _encoded(picture.kind, upright, limit_bytes)
+    return _encode(picture.kind, upright, limit_bytes)
 
 
-def _encoded(kind: str, image: Image, limit_bytes: int) -> Picture:
+def _encode(kind: str, image: Image, limit_bytes: int) -> Picture:
     """Encode as PNG, unless the image was a JPEG or that is too large."""
     if kind != "jpeg" and len(data := _saved(image, "png")) <= limit_bytes:
         return Picture("png", data, image.size)

@@ -227,10 +227,10 @@ def notification_text(finished: TaskFinished) -> str:
         f"<tool-use-id>{finished.call_id}</tool-use-id>\n"
         f"<output-file>{finished.output_file}</output-file>\n"
         f"<status>{finished.status}</status>\n"
-        f"<summary>{_escaped(summary(finished))}</summary>\n"
+        f"<summary>{_escape(summary(finished))}</summary>\n"
         "</task-notification>"
     )
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

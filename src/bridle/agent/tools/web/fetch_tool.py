@@ -92,8 +92,8 @@ class WebFetch:
         if not text.strip():
             return "The page has no text."
         if self._ask_small_model is None:
-            return _clipped(text, _SHOWN_CHARACTERS)
-        page = _clipped(text, _ASKED_CHARACTERS)
+            return _clip(text, _SHOWN_CHARACTERS)
+        page = _clip(text, _ASKED_CHARACTERS)
         return await self._ask_small_model(QUESTION_ABOUT_PAGE.format(page=page, question=prompt))
 
     def _save(self, body: bytes, content_type: str) -> str:
@@ -122,7 +122,7 @@ def _is_text(body: bytes, content_type: str) -> bool:
     return any(part in kind for part in _TEXT_KINDS)
 
 
-def _clipped(text: str, limit: int) -> str:
+def _clip(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}\n\n[{len(text) - limit} more characters omitted]"
 
 

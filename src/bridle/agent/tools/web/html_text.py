@@ -20,7 +20,7 @@ _DEPTH_LIMIT = 8
 def page_text(body: bytes, content_type: str) -> str:
     """Return the text of a page: HTML converted, anything else unchanged."""
     is_html = "html" in content_type or body.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html"))
-    text = _decoded(body, content_type, is_html=is_html)
+    text = _decode(body, content_type, is_html=is_html)
     return html_text(text) if is_html else text
 
 
@@ -32,7 +32,7 @@ def html_text(html: str) -> str:
     return reader.text()
 
 
-def _decoded(body: bytes, content_type: str, *, is_html: bool) -> str:
+def _decode(body: bytes, content_type: str, *, is_html: bool) -> str:
     header = re.search(r"charset=[\"']?([\w.:-]+)", content_type)
     charset = header[1] if header else "utf-8"
     if header is None and is_html and (declared := _CHARSET.search(body[:4096])):
