@@ -78,7 +78,7 @@ def _plan_changes(path: Path, recorded: Mapping[str, Any]) -> list[str]:
 
 
 def _is_ticked_whole(path: Path, text: str, old: Plan) -> bool:
-    """Whether it is the old text with every task ticked, which is no plan any more."""
+    """Return whether it is the old text with every task ticked: it has no tasks any more."""
     from bridle.loop.plan.tick_boxes import tick_text
 
     lines = old.text.replace("\r\n", "\n")
