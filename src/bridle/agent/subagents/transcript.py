@@ -68,9 +68,9 @@ class AgentSession(Session):
     def _encode(self) -> None:
         lines, self._buffer = self._buffer, []
         if lines:
-            self._file.add(b"".join(map(self._encoded, lines)))
+            self._file.add(b"".join(map(self._encode_line, lines)))
 
-    def _encoded(self, line: Line) -> bytes:
+    def _encode_line(self, line: Line) -> bytes:
         fields: dict[str, Any] = msgspec.to_builtins(line)
         origin: dict[str, Any] = fields.pop("origin", {})
         marked: dict[str, Any] = {}

@@ -68,7 +68,7 @@ def entry_document(entry: Entry, store: FileStore, state: State, mask: Mask) -> 
         "task": task or JsonFields(entry.data).text("task"),
         "iteration": iteration,
         "summary": summary_of(entry, effect, label or "", mask),
-        "data": clipped(data),
+        "data": clip_value(data),
     }
     masked: JsonObject = mask.apply_to_json(document)
     return masked
@@ -111,7 +111,7 @@ def _line(mask: Mask, text: str) -> str:
     return " ".join(mask.apply(text).split())[:_SUMMARY_CHARACTERS]
 
 
-def clipped(value: Any, depth: int = _DEPTH) -> Any:
+def clip_value(value: Any, depth: int = _DEPTH) -> Any:
     """Return a JSON value with long texts, long lists and deep nesting cut."""
     if isinstance(value, str):
         more = len(value) - KEPT_CHARACTERS
@@ -121,5 +121,5 @@ def clipped(value: Any, depth: int = _DEPTH) -> Any:
     if depth == 0:
         return "…"
     if isinstance(value, dict):
-        return {str(name): clipped(member, depth - 1) for name, member in islice(value.items(), _KEPT_MEMBERS)}
-    return [clipped(member, depth - 1) for member in value[:_KEPT_MEMBERS]]
+        return {str(name): clip_value(member, depth - 1) for name, member in islice(value.items(), _KEPT_MEMBERS)}
+    return [clip_value(member, depth - 1) for member in value[:_KEPT_MEMBERS]]

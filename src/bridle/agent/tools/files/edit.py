@@ -101,7 +101,7 @@ class Edit:
                 "occurrences, set replace_all to true. To replace only one occurrence, please provide more context "
                 f"to uniquely identify the instance.\nString: {request.old_string}"
             )
-        raw = _replaced(
+        raw = _replace_text(
             current, old, _with_quotes_of(old, request.old_string, request.new_string), everywhere=request.replace_all
         )
         data = encode_text(current, raw, path)
@@ -110,7 +110,7 @@ class Edit:
         return _edited(request, old, replace_broken_bytes(text), replace_broken_bytes(raw.replace("\r\n", "\n")))
 
 
-def _replaced(current: CurrentFile, old: str, new: str, *, everywhere: bool) -> str:
+def _replace_text(current: CurrentFile, old: str, new: str, *, everywhere: bool) -> str:
     """Return the raw text with the replacement; other lines keep their line endings."""
     text = current.text.text
     # Deleting a whole line deletes its line break too.

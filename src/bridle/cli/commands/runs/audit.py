@@ -55,7 +55,7 @@ def command(*, run: str, runs_dir: str | None, as_json: bool) -> int:
     verdict = "has no problems" if report.is_good else f"has {format_count(len(report.wrong), 'problem')}"
     counts = ((report.entries, "entry"), (report.effects, "effect"), (report.files, "file"))
     read = ", ".join(format_count(*count) for count in counts)
-    show(f"{folder.name} {verdict}: {read} read; {_describe_chain(report.chain)}{_shortened(report.not_covered)}")
+    show(f"{folder.name} {verdict}: {read} read; {_describe_chain(report.chain)}{_list_uncovered(report.not_covered)}")
     return SUCCESS if report.is_good else FAILED
 
 
@@ -111,7 +111,7 @@ def _place(folder: Path, finding: Finding) -> str:
     return finding.file if finding.file.startswith("commit") else os.path.normpath(folder / finding.file)
 
 
-def _shortened(files: list[str]) -> str:
+def _list_uncovered(files: list[str]) -> str:
     """Return the names of files that no digest covers; those in a folder as one."""
     counts = Counter(file.partition("/")[0] + ("/" if "/" in file else "") for file in files)
     names = ", ".join(f"{name} ({count})" if name.endswith("/") else name for name, count in counts.items())
