@@ -314,6 +314,24 @@ def test_prompts_and_logs_are_compared_with_the_digests_in_the_result(tmp_path: 
     assert removed in [finding.file for finding in audit(run).leftovers]
 
 
+def test_a_file_of_a_result_may_be_written_again_as_a_later_note_says(tmp_path: Path) -> None:
+    new = NewRun(run_id="r", process_id="demo", entry=tmp_path / "p.py", has_inputs=False, inputs=None)
+    run = create_run(tmp_path / "runs", new, proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT)
+    before, first, again = (
+        {layout.EVIDENCE: {"record.json": sha256(data)}} for data in (b"before", b"first", b"again")
+    )
+    with FileStore(run).write("test") as writer:
+        writer.append("BRIDLE_NOTE", before)
+        request = make_request(writer.new_id())
+        writer.request(request)
+        posted = Posted("ok", value=1, started_at=MOMENT, finished_at=MOMENT, metadata=first)
+        writer.resolve(request.effect_id, posted)
+        writer.append("BRIDLE_NOTE", again)
+    for data, is_fault in ((b"before", True), (b"first", False), (b"again", False), (b"other", True)):
+        (run / "record.json").write_bytes(data)
+        assert ("record.json" in faults(audited(run))) is is_fault
+
+
 def test_logs_that_were_removed_with_their_worktree_are_no_fault(tmp_path: Path) -> None:
     new = NewRun(run_id="r", process_id="demo", entry=tmp_path / "p.py")
     run = create_run(tmp_path / "runs", new, proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT)

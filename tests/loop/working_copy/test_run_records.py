@@ -39,15 +39,38 @@ def test_the_next_driver_refuses_a_file_that_the_journal_has_otherwise(tmp_path:
     digests = first.take_new(None)
     assert digests == {path: hashlib.sha256(b"1").hexdigest()}
     second = RunRecords()
-    second.expect(digests)
+    second.expect({path: [digests[path]]})
     assert second.read(path, None) == b"1"
     assert second.take_new(None) == {}, "the journal has it"
     for change in (lambda: path.write_bytes(b"2"), path.unlink):
         change()
         later = RunRecords()
-        later.expect(digests)
+        later.expect({path: [digests[path]]})
         with pytest.raises(JournalBroken, match="was changed or removed"):
             later.read(path, None)
+
+
+def test_the_journal_has_the_digest_of_a_record_before_it_is_written_again(tmp_path: Path) -> None:
+    path, first = tmp_path / "bridle-x.json", RunRecords()
+    first.write(path, b"1", None)
+    digests = {name: [digest] for name, digest in first.take_new(None).items()}
+    announced: list[str] = []
+
+    def announce(name: Path, digest: str) -> None:
+        assert (name, path.read_bytes()) == (path, b"1")
+        announced.append(digest)
+
+    second = RunRecords()
+    second.expect(digests, announce)
+    for data in (b"1", b"2", b"2"):
+        second.write(path, data, None)
+    assert announced == [hashlib.sha256(b"2").hexdigest()]
+    for data in (b"1", b"2"):  # killed before it was written, or before a result had it
+        path.write_bytes(data)
+        later = RunRecords()
+        later.expect({path: [*digests[path], *announced]})
+        assert later.read(path, None) == data
+        assert set(later.take_new(None)) == {path}, "the next result has it"
 
 
 def test_a_result_has_the_digests_of_its_worker_and_earlier_iterations_are_forgotten(tmp_path: Path) -> None:

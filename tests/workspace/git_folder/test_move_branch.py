@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,25 @@ def test_the_branch_and_both_reflogs_are_those_that_git_writes(tmp_path: Path) -
     }
     assert git(folder, "reflog", "-1", "--format=%H %gs").strip() == f"{new} commit: second"
     assert not list((folder / ".git").rglob("*.lock"))
+
+
+@pytest.mark.parametrize(
+    "why",
+    [" two\t \r\nwords ", "\u65e5\u672c\u3000\u8a9e", "no\xa0\xa0break", "\x0b\x0c\x1c\x85 x", "\udcff", "  "],
+    ids=["blanks", "wide space", "no-break space", "other controls", "no text", "only blanks"],
+)
+def test_the_message_of_a_reflog_has_the_bytes_that_git_writes(tmp_path: Path, why: str) -> None:
+    lines = []
+    for name in ("ours", "git's"):
+        folder = _on_branch_of_run(tmp_path / name)
+        old, new = _ids(folder)
+        if name == "ours":
+            move_branch(folder, "refs/heads/bridle/run", Move(new, WHO, why), old=old)
+        else:
+            git(folder, "update-ref", "-m", os.fsdecode(os.fsencode(why)), "refs/heads/bridle/run", new, old)
+        logs = [(folder / ".git/logs" / log).read_bytes() for log in ("HEAD", "refs/heads/bridle/run")]
+        lines.append([log.splitlines(keepends=True)[-1].partition(b" +0")[2][3:] for log in logs])
+    assert lines[0] == lines[1]
 
 
 def test_a_worktree_has_its_own_reflog_of_head(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ from bridle.loop.performers import shared_budget
 from bridle.loop.performers.delivery import Delivery
 from bridle.loop.performers.earlier_attempts import interrupted_work
 from bridle.loop.performers.engine_adapter import performers
-from bridle.loop.performers.evidence import record_digests
+from bridle.loop.performers.evidence import expect_records
 from bridle.loop.performers.working_copies import Worktrees
 from bridle.loop.plan.model import Plan
 from bridle.loop.process.receipt import Receipt
@@ -132,7 +132,7 @@ async def drive_loop_run(
         watch=watch,
         sandbox=None if sandbox is None else replace(sandbox, on_refused=partial(refused_commands.record, run)),
     )
-    context.records.expect(record_digests(store))
+    expect_records(context, store)
     context = await with_direnv(context)
     with suppress(GitError, ProcessError):  # the next git of the run reports it
         await programs_outside.find(context)

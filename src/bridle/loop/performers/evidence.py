@@ -27,10 +27,14 @@ from bridle.loop.effect_results import (
 from bridle.loop.effects import Arguments, SummarizeArgs, WorkArgs, summary_purpose, work_purpose
 from bridle.loop.performers.earlier_attempts import SUMMARY_TASK, log_task
 from bridle.loop.protection import baseline
+from bridle.loop.user_messages import send
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.run.log_meta import META_SUFFIX, STDERR_SUFFIX, TIMES_SUFFIX, sidecar_path
 from bridle.run.logs_of_purpose import Purpose, log_paths
 from bridle.run.request import Mode
+
+RECORDED = "BRIDLE_LOOP_RECORDED"
+"""A record that a result has is written again: its new digest, before the file."""
 
 
 async def evidence(args: Arguments[Any], result: Result, context: RunContext) -> dict[str, Any]:
@@ -51,14 +55,29 @@ def _digests(args: Arguments[Any], result: Result, context: RunContext) -> dict[
     }
 
 
-def record_digests(store: FileStore) -> dict[Path, str]:
-    """Return the digests of the files in a run's folder that its results have; of several of one file the last."""
-    digests: dict[Path, str] = {}
-    for effect in sorted(store.state().resolved, key=_resolved_at):
-        noted = store.tasks.result_document(effect).metadata.get(EVIDENCE)
-        for name, digest in noted.items() if isinstance(noted, dict) else ():
+def expect_records(context: RunContext, store: FileStore) -> None:
+    """Let the records of a run be compared with its journal, and let the journal have what becomes of them."""
+
+    def announce(path: Path, digest: str) -> None:
+        send(store, RECORDED, {EVIDENCE: {os.path.relpath(path, store.run): digest}})
+
+    context.records.expect(record_digests(store), announce)
+
+
+def record_digests(store: FileStore) -> dict[Path, frozenset[str]]:
+    """Return the digests that each file in a run's folder may have: that of its last result, and those noted since."""
+    noted = [
+        (_resolved_at(effect), effect.kind, store.tasks.result_document(effect).metadata.get(EVIDENCE))
+        for effect in store.state().resolved
+    ]
+    noted += [(note.seq, RECORDED, note.data.get(EVIDENCE)) for note in store.state().notes if note.type == RECORDED]
+    digests: dict[Path, frozenset[str]] = {}
+    for _, kind, files in sorted(noted, key=lambda each: each[0]):
+        for name, digest in files.items() if isinstance(files, dict) else ():
             if not str(name).startswith(".."):
-                digests[Path(store.run) / str(name)] = str(digest)
+                path = Path(store.run) / str(name)
+                known = digests.get(path, frozenset()) if kind == RECORDED else frozenset()
+                digests[path] = known | {str(digest)}
     return digests
 
 

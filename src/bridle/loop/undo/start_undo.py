@@ -15,7 +15,7 @@ from bridle.ground.git_exclude import ignore_contents
 from bridle.journal.stores.file_store import FileStore
 from bridle.loop.adoption.unfinished_operations import refuse_users
 from bridle.loop.performers import progress_file
-from bridle.loop.performers.evidence import record_digests
+from bridle.loop.performers.evidence import expect_records
 from bridle.loop.run_inputs import read_inputs
 from bridle.loop.undo import undo_entries, undo_plan, undo_run
 from bridle.loop.undo.undo_entries import UndoState
@@ -81,7 +81,7 @@ async def _look(run: Path, environment: Mapping[str, str], say: Say, *, ended_at
         run_folder=run,
         say=say,
     )
-    context.records.expect(record_digests(store))
+    expect_records(context, store)
     refuse_users(context, left_state.find(context, store), ended_at, then)
     plan = await undo_plan.make_plan(context, inputs)
     return UndoRequest(context, store, plan, undo_entries.read(store.state().notes))

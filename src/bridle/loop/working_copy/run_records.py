@@ -2,7 +2,9 @@
 
 A program without a sandbox can change these files. So a driver believes only what it wrote itself, or read before its
 first agent; a file that was changed is restored and reported. The next driver compares the files with the digests in
-the journal: a result has those of the records that were written since the one before.
+the journal: a result has those of the records that were written since the one before. A record that the journal has
+may be written again without a result that follows, as in a driver that is killed or has nothing to do. So the journal
+has its new digest before the file.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from hashlib import sha256
 from pathlib import Path
 
@@ -36,18 +38,26 @@ class RunRecords:
 
     def __init__(self) -> None:
         self._known: dict[Path, _Record] = {}
-        self._in_journal: dict[Path, str] = {}
-        """The digests of records and of copies of files that results have, or have been given."""
+        self._in_journal: dict[Path, frozenset[str]] = {}
+        """The digests of records and of copies of files that results have, or have been given, and later ones."""
+        self._announce: Callable[[Path, str], None] | None = None
         self._new: dict[Path, tuple[str, int | None]] = {}
         """The digests that no result has yet, and the worker whose next result has them."""
 
-    def expect(self, digests: Mapping[Path, str]) -> None:
-        """Set the digests that the journal has."""
-        self._in_journal |= digests
+    def expect(
+        self, digests: Mapping[Path, Collection[str]], announce: Callable[[Path, str], None] | None = None
+    ) -> None:
+        """Set the digests that the journal has; `announce` adds one to it."""
+        self._in_journal |= {path: frozenset(found) for path, found in digests.items()}
+        self._announce = announce
 
     def write(self, path: Path, data: bytes, worker: int | None) -> None:
         """Write a record of a worker, or of the run itself."""
         disk.make_private_folder(path.parent)
+        known, digest = self._in_journal.get(path), sha256(data).hexdigest()
+        if self._announce is not None and known is not None and digest not in known:
+            self._announce(path, digest)
+            self._in_journal[path] = known | {digest}
         disk.write_atomic(path, data)
         self._keep(path, data, worker)
 
@@ -61,7 +71,7 @@ class RunRecords:
         if known is not None:
             return known.data
         data, expected = disk.read_if_exists(path, _LIMIT_BYTES), self._in_journal.get(path)
-        if expected is not None and (data is None or sha256(data).hexdigest() != expected):
+        if expected is not None and (data is None or sha256(data).hexdigest() not in expected):
             raise JournalBroken(
                 f"{path} was changed or removed after the run had recorded it",
                 remedy="Start a new run, which takes the current files as its baseline.",
@@ -78,14 +88,14 @@ class RunRecords:
 
     def note(self, path: Path, digest: str, worker: int | None) -> None:
         """Have the digest of a file in the worker's next result, unless the journal has it."""
-        if self._in_journal.get(path) != digest:
+        if self._in_journal.get(path) != frozenset([digest]):
             self._new[path] = digest, worker
 
     def take_new(self, worker: int | None) -> dict[Path, str]:
         """Return the digests for a result of this worker."""
         taken = {path: digest for path, (digest, owner) in self._new.items() if owner == worker}
         self._new = {path: noted for path, noted in self._new.items() if path not in taken}
-        self._in_journal |= taken
+        self._in_journal |= {path: frozenset([digest]) for path, digest in taken.items()}
         return taken
 
     def digest_of(self, path: Path) -> str | None:

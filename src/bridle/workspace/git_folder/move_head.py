@@ -22,6 +22,8 @@ from bridle.workspace.git_folder.read_git_files import NeedsGit, git_folders, ha
 _BRANCH = re.compile(r"refs/heads/bridle/(?!.*(?:\.\.|//|/$|/\.|\.lock(?:/|$)))[A-Za-z0-9][A-Za-z0-9._/+-]*")
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _LINE_LIMIT_BYTES = 4096
+# What git takes as space in the message of a reflog, in which it is one blank: no other character of Unicode.
+_SPACE = re.compile(r"[ \t\n\r]+")
 
 
 class Move(NamedTuple):
@@ -79,8 +81,7 @@ def _replace(path: str, logs: list[str], move: Move, read: Callable[[], str]) ->
             disk.sync(fd)
         finally:
             os.close(fd)
-        line = f"{old} {move.commit} {move.committer}\t{' '.join(move.why.split())}\n"
-        _append(logs, line.encode("utf-8", "surrogateescape"))
+        _append(logs, _reflog_line(old, move))
         disk.move(lock, Path(path))
     except BaseException as error:
         with suppress(OSError):
@@ -88,6 +89,12 @@ def _replace(path: str, logs: list[str], move: Move, read: Callable[[], str]) ->
         if isinstance(error, (DiskError, OSError)):
             raise NeedsGit from error
         raise
+
+
+def _reflog_line(old: str, move: Move) -> bytes:
+    why = _SPACE.sub(" ", move.why).strip(" ")
+    line = f"{old} {move.commit} {move.committer}" + (f"\t{why}\n" if why else "\n")
+    return line.encode("utf-8", "surrogateescape")
 
 
 def _append(logs: list[str], line: bytes) -> None:
