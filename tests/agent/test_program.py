@@ -167,6 +167,25 @@ def test_without_credentials_the_answer_names_a_way_that_works(place: Place) -> 
     assert place.run("-p", "hi", ANTHROPIC_API_KEY="").stdout == b"fine\n"
 
 
+@pytest.mark.parametrize(
+    ("variables", "remedy"),
+    [
+        ({"CLAUDE_CODE_USE_BEDROCK": "1"}, "Run: pip install 'bridle-cli[cloud]'"),
+        ({"CLAUDE_CODE_USE_VERTEX": "1"}, "Run: pip install 'bridle-cli[cloud]'"),
+        ({"ANTHROPIC_BASE_URL": "foo"}, "Correct the variable, or unset it"),
+        ({"HTTP_PROXY": "foo://x"}, "Correct the variable, or unset it"),
+    ],
+)
+def test_what_ends_a_turn_names_its_remedy(place: Place, variables: dict[str, str], remedy: str) -> None:
+    (place.home / "anthropic.py").write_text("raise ImportError\n")  # as if the package were not installed
+    variables = {"PYTHONPATH": str(place.home), "NO_PROXY": "", **variables}
+    done = place.run("-p", "hi", **variables)
+    assert done.returncode == 1
+    assert done.stdout.decode().rstrip().endswith(remedy)
+    document = json.loads(place.run("-p", "hi", "--output-format", "json", **variables).stdout)
+    assert document["errors"][0].endswith(remedy)
+
+
 def test_the_login_of_claude_pays_after_the_user_agreed(place: Place) -> None:
     login = {"claudeAiOauth": {"accessToken": "sk-ant-oat01-x", "expiresAt": 1e15}}
     (place.home / ".claude").mkdir()

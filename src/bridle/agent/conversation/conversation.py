@@ -145,7 +145,7 @@ class Conversation:
             problem = await self._requests.compact("manual", instructions, before_boundary=show_init)
             await self.log.save()
         except Error as error:
-            problem, ending = None, _failed(error.message)
+            problem, ending = None, _failed(_with_remedy(error))
         if is_shown:
             self.log.replay("<local-command-stdout>Compacted </local-command-stdout>", new_uuid())
         else:
@@ -209,7 +209,7 @@ class Conversation:
             ending = await self._interruptible(turn)
             await self.log.save()
         except Error as error:
-            return _failed(error.message)
+            return _failed(_with_remedy(error))
         except Exception as error:  # noqa: BLE001  # whatever it is, the client gets a result
             return _failed(f"{type(error).__name__}: {error}")
         return ending
@@ -343,6 +343,10 @@ def merge(prompts: list[Prompt]) -> Prompt:
     for prompt in prompts:
         blocks += blocks_of(prompt.content)
     return Prompt(blocks, prompts[-1].uuid)
+
+
+def _with_remedy(error: Error) -> str:
+    return ". ".join(part.rstrip(".") for part in (error.message, error.remedy) if part)
 
 
 def _failed(text: str) -> Ending:
