@@ -211,9 +211,19 @@ def _report(error: Exception, *, as_json: bool) -> int:
         return FAILED
     if isinstance(error, MemoryError) or "can't start new thread" in str(error):
         return _report(_shortage(error), as_json=as_json)
-    remedy = "This is a bug in Bridle. Set BRIDLE_DEBUG=1 to see the traceback."
-    _print_error(errors.InternalError.code, f"unexpected {type(error).__name__}: {error}", remedy, as_json=as_json)
+    _print_error(errors.InternalError.code, *_explain_fault(error), as_json=as_json)
     return FAILED
+
+
+def _explain_fault(error: Exception) -> tuple[str, str]:
+    """Return the message and the remedy of a fault: ours, or another project's files in our package."""
+    if isinstance(error, ImportError | AttributeError):
+        from bridle.cli.doctor.other_distribution import find_other
+
+        if other := find_other():
+            return other
+    message = f"unexpected {type(error).__name__}: {error}"
+    return message, "This is a bug in Bridle. Set BRIDLE_DEBUG=1 to see the traceback."
 
 
 def _shortage(error: BaseException) -> Exception:

@@ -17,6 +17,7 @@ from msgspec import Struct
 from bridle import __version__
 from bridle.agent.tools.search import ripgrep
 from bridle.cli.doctor.login_check import check_login
+from bridle.cli.doctor.other_distribution import find_other
 from bridle.cli.machine_interface.run_argument import check_runs_folder
 from bridle.engine.hooks.find_hooks import REPOSITORY_FOLDER
 from bridle.errors import AgentError, DiskError, LockHeld, ProcessError
@@ -35,8 +36,6 @@ NOTE = "note"
 """Missing or unusual, but only some features need it."""
 MISSING = "missing"
 
-DISTRIBUTION = "bridle-cli"
-"""What `pip` installs; the name `bridle` there is another project's."""
 OLDEST_PYTHON = (3, 11)
 OLDEST_GIT = (2, 38)
 """The first that merges without a working copy (`git merge-tree`)."""
@@ -97,19 +96,8 @@ def _python() -> Check:
 
 
 def _other_distribution() -> list[Check]:
-    """Check that no other project's distribution, `bridle`, has put its files into our package."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        ours, other = version(DISTRIBUTION), version("bridle")
-    except PackageNotFoundError:
-        return []
-    message = (
-        f"the distribution bridle {other}, another project's, is installed beside {DISTRIBUTION} {ours}, "
-        "and both write to the folder `bridle`"
-    )
-    remedy = f"Run `pip uninstall bridle {DISTRIBUTION}`, then `pip install {DISTRIBUTION}`."
-    return [Check("distribution", MISSING, message, remedy)]
+    found = find_other()
+    return [] if found is None else [Check("distribution", MISSING, *found)]
 
 
 async def _git(environment: Mapping[str, str]) -> Check:

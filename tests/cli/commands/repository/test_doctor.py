@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import bridle
 from bridle import __version__
 from bridle.ground import trust
 from bridle.hosts.install import locations
@@ -133,6 +134,24 @@ def test_the_other_distribution_called_bridle_is_named_where_it_is_installed_bes
     assert (code, part["state"]) == (1, "missing")
     assert "bridle 0.0.9, another project's" in part["message"]
     assert part["remedy"] == "Run `pip uninstall bridle bridle-cli`, then `pip install bridle-cli`."
+
+
+def test_a_package_that_the_other_distribution_overwrote_is_no_bug_of_ours(tmp_path: Path) -> None:
+    both = tmp_path / "both"
+    metadata(both, "bridle-cli", "0.1.0")
+    metadata(both, "bridle", "0.0.9")
+    (both / "bridle").mkdir()
+    (both / "bridle" / "__init__.py").write_text("")
+    for part in Path(bridle.__file__).parent.iterdir():
+        if part.name not in ("__init__.py", "__pycache__"):
+            (both / "bridle" / part.name).symlink_to(part)
+    done = run_bridle("doctor", variables={"PYTHONPATH": str(both)})
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "bridle: the distribution bridle 0.0.9, another project's, is installed beside bridle-cli 0.1.0, "
+        "and both write to the folder `bridle`",
+        "  Run `pip uninstall bridle bridle-cli`, then `pip install bridle-cli`.",
+    ]
 
 
 def test_our_distribution_alone_is_no_news(tmp_path: Path) -> None:
