@@ -182,7 +182,8 @@ def test_paths_can_be_text() -> None:
 
 
 def test_mypy_knows_the_types(tmp_path: Path) -> None:
-    for name, code, faults in (("right", TYPED, 0), ("wrong", WRONG, 2)):
+    examples = [(f"example_{number}", code, 0) for number, (_, code) in enumerate(EXAMPLES)]
+    for name, code, faults in (("right", TYPED, 0), ("wrong", WRONG, 2), *examples):
         (tmp_path / f"{name}.py").write_text(code)
         command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", f"--cache-dir={tmp_path / 'cache'}"]
         done = subprocess.run([*command, f"{name}.py"], cwd=tmp_path, capture_output=True, text=True, check=False)

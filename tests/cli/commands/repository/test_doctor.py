@@ -148,8 +148,10 @@ def test_a_package_that_the_other_distribution_overwrote_is_no_bug_of_ours(tmp_p
     done = run_bridle("doctor", variables={"PYTHONPATH": str(both)})
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
-        "bridle: the distribution bridle 0.0.9, another project's, is installed beside bridle-cli 0.1.0, "
-        "and both write to the folder `bridle`",
+        (
+            "bridle: the distribution bridle 0.0.9, another project's, is installed beside bridle-cli 0.1.0, "
+            "and both write to the folder `bridle`"
+        ),
         "  Run `pip uninstall bridle bridle-cli`, then `pip install bridle-cli`.",
     ]
 
