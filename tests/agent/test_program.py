@@ -179,10 +179,10 @@ def test_without_credentials_the_answer_names_a_way_that_works(place: Place) -> 
 def test_what_ends_a_turn_names_its_remedy(place: Place, variables: dict[str, str], remedy: str) -> None:
     (place.home / "anthropic.py").write_text("raise ImportError\n")  # as if the package were not installed
     variables = {"PYTHONPATH": str(place.home), "NO_PROXY": "", **variables}
-    done = place.run("-p", "hi", **variables)
+    done = place.run("-p", "hi", given=b"", **variables)
     assert done.returncode == 1
     assert done.stdout.decode().rstrip().endswith(remedy)
-    document = json.loads(place.run("-p", "hi", "--output-format", "json", **variables).stdout)
+    document = json.loads(place.run("-p", "hi", "--output-format", "json", given=b"", **variables).stdout)
     assert document["errors"][0].endswith(remedy)
 
 
