@@ -45,7 +45,7 @@ OF_OTHERS = {
 OF_BRIDLE = {
     *("cli.commands", "cli.machine_interface", "cli.user_interface", "engine.drive", "engine.entries"),
     "engine.hooks",
-    *("ground.children", "ground.descendants", "ground.light", "journal.format", "journal.stores"),
+    *("ground.children", "ground.descendants", "ground.files", "ground.light", "journal.format", "journal.stores"),
     *("loop.control", "loop.performers", "loop.plan", "loop.process", "loop.settings", "loop.text"),
     "loop.undo",
     *("loop.working_copy", "run.isolation", "views.terminal", "wire.events", "wire.record", "workspace.git_folder"),
@@ -57,6 +57,7 @@ OF_PACKAGE = {
     "engine.hooks": {"find_hooks"},
     "ground.children": {"blocking_query", "query_result"},
     "ground.descendants": {"census", "proc_files"},
+    "ground.files": {"files_below", "known_folders"},
     "loop.performers": {"driver_time", "earlier_attempts"},
     "loop.plan": {"model"},
     "loop.settings": {"limits"},
