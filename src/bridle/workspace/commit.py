@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from bridle.errors import UsageError
 from bridle.workspace.git import Git
-from bridle.workspace.git_folder import read_git_files
+from bridle.workspace.git_folder import read_git_files, write_git_files
 
 # The names of our own trailers begin so.
 _OWN = "bridle-"
@@ -79,7 +79,7 @@ async def write_commit(
             await git.signature("author") if author_from is None else read_git_files.author_of(git.folder, author_from)
         )
         committer = await git.signature("committer")
-        return read_git_files.write_commit(git.folder, tree, parents, author, committer, text.removesuffix("\n"))
+        return write_git_files.write_commit(git.folder, tree, parents, author, committer, text.removesuffix("\n"))
     except read_git_files.NeedsGit:
         flags = [*await git.identity(), "-c", "commit.gpgsign=false"]
         arguments = [word for parent in parents for word in ("-p", parent)]

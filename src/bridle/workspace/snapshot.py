@@ -17,7 +17,7 @@ from bridle.ground import clock, disk, ids
 from bridle.workspace import files_index, private_indexes
 from bridle.workspace.files_index import look
 from bridle.workspace.git import FALLBACK_ADDRESS, FALLBACK_NAME, Git, check_branch
-from bridle.workspace.git_folder import index_file, read_git_files
+from bridle.workspace.git_folder import index_file, read_git_files, write_git_files
 from bridle.workspace.repair import lost_objects, ref_lock
 
 K = TypeVar("K")
@@ -83,7 +83,7 @@ async def write_ref(git: Git, ref: str, commit: str) -> None:
     try:
         if not await git.is_plain():
             raise read_git_files.NeedsGit
-        read_git_files.write_ref(git.folder, ref, commit)
+        write_git_files.write_ref(git.folder, ref, commit)
     except read_git_files.NeedsGit:
         await git.run("update-ref", "--no-deref", ref, commit)
 
@@ -185,7 +185,7 @@ async def _commit_tree(git: Git, tree: str, parents: list[str], text: str) -> st
     try:
         if not await git.is_plain():
             raise read_git_files.NeedsGit
-        return read_git_files.write_commit(git.folder, tree, parents, author, author, text)
+        return write_git_files.write_commit(git.folder, tree, parents, author, author, text)
     except read_git_files.NeedsGit:
         arguments = [argument for parent in parents for argument in ("-p", parent)]
         return (await git.text("commit-tree", tree, *arguments, "-m", text, variables=_AUTHOR)).strip()

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from bridle.workspace.git_folder.index_tree import write_tree
-from bridle.workspace.git_folder.read_git_files import NeedsGit, write_commit
+from bridle.workspace.git_folder.read_git_files import NeedsGit
+from bridle.workspace.git_folder.write_git_files import write_commit
 from tests.workspace.fixtures.repositories import git, make_repository, write
 
 

@@ -11,7 +11,7 @@ import pytest
 from bridle.workspace import snapshot
 from bridle.workspace.commit import commit, first_parents, format_message, list_commits, write_commit
 from bridle.workspace.git import Git
-from bridle.workspace.git_folder import index_file, read_git_files
+from bridle.workspace.git_folder import index_file, read_git_files, write_git_files
 from bridle.workspace.repair import ref_lock
 from tests.workspace.fixtures.repositories import git, make_repository, write
 
@@ -95,14 +95,14 @@ def test_a_commit_and_a_ref_that_were_written_are_those_that_git_would_have_writ
         git(folder, "commit", "-q", "-m", "first")
         head, tree = _says(folder, "rev-parse", "HEAD"), _says(folder, "rev-parse", "HEAD^{tree}")
         author = "Bridle <bridle@localhost> 1790000000 +0000"
-        made = read_git_files.write_commit(folder, tree, [head], author, author, "bridle: why")
+        made = write_git_files.write_commit(folder, tree, [head], author, author, "bridle: why")
         dates = {f"GIT_{whose}_DATE": "1790000000 +0000" for whose in ("AUTHOR", "COMMITTER")}
         names = {f"GIT_{whose}_NAME": "Bridle" for whose in ("AUTHOR", "COMMITTER")}
         addresses = {f"GIT_{whose}_EMAIL": "bridle@localhost" for whose in ("AUTHOR", "COMMITTER")}
         variables = {**dates, **names, **addresses}
         words = ("commit-tree", tree, "-p", head, "-m", "bridle: why")
         assert made == asyncio.run(Git(folder).text(*words, variables=variables))
-        read_git_files.write_ref(folder, "refs/bridle/snapshots/one", made)
+        write_git_files.write_ref(folder, "refs/bridle/snapshots/one", made)
         assert _says(folder, "rev-parse", "refs/bridle/snapshots/one") == made
         assert git(folder, "fsck", "--strict") == ""
         assert read_git_files.read_commit(folder, made) == (tree, (head,))
@@ -150,7 +150,7 @@ def test_a_locked_ref_and_names_that_lead_elsewhere_are_left_to_git(tmp_path: Pa
     (place / "held.lock").touch()
     for name in ("refs/bridle/snapshots/held", "refs/bridle/snapshots", "refs/heads/x", "refs/bridle/../heads/x"):
         with pytest.raises(read_git_files.NeedsGit):
-            read_git_files.write_ref(repo.folder, name, commit_id)
+            write_git_files.write_ref(repo.folder, name, commit_id)
     assert (place / "held.lock").exists()
 
 

@@ -11,16 +11,14 @@ import os
 import re
 import stat
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from bridle.errors import DiskError
 from bridle.ground import disk
-from bridle.workspace.git_folder.read_git_files import NeedsGit, git_folders, has_loose_object, read_head
+from bridle.workspace.git_folder.read_git_files import ID, NeedsGit, git_folders, has_loose_object, read_head
+from bridle.workspace.git_folder.write_git_files import replace_under_lock, write_line
 
 _BRANCH = re.compile(r"refs/heads/bridle/(?!.*(?:\.\.|//|/$|/\.|\.lock(?:/|$)))[A-Za-z0-9][A-Za-z0-9._/+-]*")
-_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _LINE_LIMIT_BYTES = 4096
 # What git takes as space in the message of a reflog, in which it is one blank: no other character of Unicode.
 _SPACE = re.compile(r"[ \t\n\r]+")
@@ -55,12 +53,12 @@ def move_branch(top: Path, name: str, move: Move, *, old: str | None) -> None:
 def move_detached_head(top: Path, move: Move, *, old: str | None) -> None:
     """Move the detached HEAD of a worktree, which is at the commit `old`, or at any."""
     own, shared = git_folders(top)
-    if own == shared or not _ID.fullmatch(move.commit) or os.path.islink(f"{own}/logs"):
+    if own == shared or not re.fullmatch(ID, move.commit) or os.path.islink(f"{own}/logs"):
         raise NeedsGit
 
     def read() -> str:
         now = read_head(top)
-        if not _ID.fullmatch(now) or old not in (None, now):
+        if not re.fullmatch(ID, now) or old not in (None, now):
             raise NeedsGit
         return now
 
@@ -69,26 +67,10 @@ def move_detached_head(top: Path, move: Move, *, old: str | None) -> None:
 
 def _replace(path: str, logs: list[str], move: Move, read: Callable[[], str]) -> None:
     """Write a ref under its lock, durably, and its reflogs; `read` returns its commit, or raises NeedsGit."""
-    lock = Path(f"{path}.lock")
-    try:
-        fd = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise NeedsGit from error  # git reports the lock
-    try:
-        try:
-            old = read()
-            disk.write_all(fd, f"{move.commit}\n".encode("ascii"))
-            disk.sync(fd)
-        finally:
-            os.close(fd)
+    with replace_under_lock(Path(path)) as fd:
+        old = read()
+        write_line(fd, move.commit)
         _append(logs, _reflog_line(old, move))
-        disk.move(lock, Path(path))
-    except BaseException as error:
-        with suppress(OSError):
-            lock.unlink()
-        if isinstance(error, (DiskError, OSError)):
-            raise NeedsGit from error
-        raise
 
 
 def _reflog_line(old: str, move: Move) -> bytes:

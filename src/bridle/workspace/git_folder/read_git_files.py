@@ -1,4 +1,4 @@
-"""Read git's own files without starting git: HEAD, refs, commits. And write objects and a ref of Bridle's own.
+"""Read git's own files without starting git: HEAD, refs, commits.
 
 Starting git takes milliseconds, and a loop needs such facts dozens of times. Only the common cases are handled; any
 other (another format, a packed object, a symbolic link) raises NeedsGit, and the caller runs git.
@@ -9,13 +9,11 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from collections.abc import Sequence
 from pathlib import Path
 
 from bridle.errors import DiskError
 from bridle.ground import disk
 from bridle.ground.git_folder import common_folder, git_folder
-from bridle.workspace.git_folder.write_loose_object import write_loose_object
 
 # HEAD and a loose ref are one line each.
 _LINE_LIMIT_BYTES = 64 * 1024
@@ -26,11 +24,10 @@ _OBJECT_LIMIT_BYTES = 1024 * 1024
 # Kind, size, tree and parents are at the beginning, unless dozens of commits were merged.
 _HEAD_BYTES = 4096
 
-_ID = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
+ID = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
 # Refs that all worktrees share, without `..`.
 _SHARED_REF = r"refs/(?:heads|bridle)/(?!.*(?:\.\.|//|/$))[A-Za-z0-9._/+-]+"
-_OUR_REF = r"refs/bridle/(?:[A-Za-z0-9_-][A-Za-z0-9._+-]*/)*[A-Za-z0-9_-][A-Za-z0-9_+-]*"
-_COMMIT = rb"commit \d+\0tree (%b)\n((?:parent %b\n)*)author " % (_ID.encode(), _ID.encode())
+_COMMIT = rb"commit \d+\0tree (%b)\n((?:parent %b\n)*)author " % (ID.encode(), ID.encode())
 _AUTHOR = rb"\nauthor ([^\n]+)\ncommitter [^\n]*\n(encoding )?"
 
 
@@ -90,7 +87,7 @@ def _read_head(own: str) -> str:
     text = _line(f"{own}/HEAD")
     if text.startswith("ref: refs/heads/"):
         return text.removeprefix("ref: ")
-    if not re.fullmatch(_ID, text):
+    if not re.fullmatch(ID, text):
         raise NeedsGit
     return text
 
@@ -101,7 +98,7 @@ def _ref(shared: str, name: str) -> str | None:
     path = f"{shared}/{name}"
     if os.path.isfile(path):
         text = _line(path)
-        if not re.fullmatch(_ID, text):
+        if not re.fullmatch(ID, text):
             raise NeedsGit
         return text
     return _packed(f"{shared}/packed-refs", name)
@@ -136,7 +133,7 @@ def author_of(top: Path, commit: str) -> str:
 
 def _loose_commit(top: Path, commit: str) -> bytes:
     """Return the beginning of a commit that is a loose object."""
-    if not re.fullmatch(_ID, commit):
+    if not re.fullmatch(ID, commit):
         raise NeedsGit
     _, shared = git_folders(top)
     data = _read(f"{shared}/objects/{commit[:2]}/{commit[2:]}", _OBJECT_LIMIT_BYTES)
@@ -146,72 +143,11 @@ def _loose_commit(top: Path, commit: str) -> bytes:
         raise NeedsGit from error
 
 
-def write_commit(top: Path, tree: str, parents: Sequence[str], author: str, committer: str, text: str) -> str:
-    """Write a commit object that is on no branch; return its id. Author and committer: name, address and time."""
-    if not all(re.fullmatch(_ID, name) for name in (tree, *parents)):
-        raise NeedsGit
-    lines = [
-        f"tree {tree}",
-        *(f"parent {parent}" for parent in parents),
-        f"author {author}",
-        f"committer {committer}",
-        "",
-        text,
-    ]
-    content = "\n".join(lines).encode("utf-8", "surrogateescape") + b"\n"
-    return write_object(top, b"commit", content, id_length=len(tree))
-
-
-def write_object(top: Path, kind: bytes, content: bytes, *, id_length: int) -> str:
-    """Write a loose object; return its id, which has the length of the other ids of the repository."""
-    import hashlib  # late: it loads OpenSSL
-
-    data = b"%b %d\0%b" % (kind, len(content), content)
-    digest = hashlib.sha1 if id_length == 40 else hashlib.sha256
-    name = digest(data, usedforsecurity=False).hexdigest()
-    try:
-        write_loose_object(f"{git_folders(top)[1]}/objects", name, data)
-    except (OSError, DiskError) as error:
-        raise NeedsGit from error
-    return name
-
-
-def ref_lock_path(top: Path, name: str) -> Path:
-    """Return the lock file that exists while a ref of Bridle's is changed."""
-    if not re.fullmatch(_OUR_REF, name):
-        raise NeedsGit
-    _, shared = git_folders(top)
-    return Path(f"{shared}/{name}.lock")
-
-
-def write_ref(top: Path, name: str, commit: str) -> None:
-    """Point a ref of Bridle's to a commit, durably and under git's lock file."""
-    lock = ref_lock_path(top, name)
-    path = lock.with_suffix("")
-    if path.is_dir() or not re.fullmatch(_ID, commit):
-        raise NeedsGit
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fd = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise NeedsGit from error
-    try:
-        try:
-            disk.write_all(fd, f"{commit}\n".encode("ascii"))
-            disk.sync(fd)
-        finally:
-            os.close(fd)
-        disk.move(lock, path)
-    except DiskError as error:
-        lock.unlink(missing_ok=True)
-        raise NeedsGit from error
-
-
 def _packed(path: str, name: str) -> str | None:
     if not os.path.exists(path):
         return None
     data = _read(path, _REFS_LIMIT_BYTES)
-    match = re.search(rb"^(" + _ID.encode() + rb") " + re.escape(name.encode()) + rb"$", data, re.MULTILINE)
+    match = re.search(rb"^(" + ID.encode() + rb") " + re.escape(name.encode()) + rb"$", data, re.MULTILINE)
     return match[1].decode("ascii") if match is not None else None
 
 

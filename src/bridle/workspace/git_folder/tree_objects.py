@@ -6,7 +6,6 @@ in which both sides changed one file, or one removed a folder that the other cha
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,9 +13,10 @@ from typing import NamedTuple
 
 from bridle.errors import DiskError
 from bridle.ground import disk
-from bridle.workspace.git_folder.read_git_files import NeedsGit, git_folders, read_commit, write_object
+from bridle.workspace.git_folder.loose_objects import FOLDER, digest_like
+from bridle.workspace.git_folder.read_git_files import NeedsGit, git_folders, read_commit
+from bridle.workspace.git_folder.write_git_files import write_object
 
-FOLDER = b"40000"
 _MODES = frozenset({b"100644", b"100755", b"120000", b"160000", FOLDER})
 # Beyond so many trees git is faster than its start is slow.
 _MOST_TREES = 200
@@ -163,8 +163,9 @@ def _read_loose(top: Path, name: str) -> tuple[bytes, bytes]:
         data = inflating.decompress(disk.read_bounded(path, _TREE_LIMIT_BYTES), _TREE_LIMIT_BYTES)
     except (DiskError, zlib.error) as error:
         raise NeedsGit from error
-    digest = hashlib.sha1 if len(name) == 40 else hashlib.sha256
-    if not inflating.eof or digest(data, usedforsecurity=False).hexdigest() != name:
+    digest = digest_like(name)
+    digest.update(data)
+    if not inflating.eof or digest.hexdigest() != name:
         raise NeedsGit
     header, _, content = data.partition(b"\0")
     return header.partition(b" ")[0], content

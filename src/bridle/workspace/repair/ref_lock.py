@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bridle.ground import clock
 from bridle.workspace.git import Git
-from bridle.workspace.git_folder import read_git_files
+from bridle.workspace.git_folder import read_git_files, write_git_files
 
 # Git holds the lock for moments, to pack refs. One that is the same after this long is stale.
 WAIT_SECONDS = 2.0
@@ -16,7 +16,7 @@ POLL_SECONDS = 0.05
 
 async def remove_stale(git: Git, ref: str) -> None:
     try:
-        path = read_git_files.ref_lock_path(git.folder, ref)
+        path = write_git_files.ref_lock_path(git.folder, ref)
     except read_git_files.NeedsGit:
         return  # refs in another format have no such file
     lock = file_identity(path)
