@@ -16,7 +16,9 @@ from bridle.views.export.html_file import html_pieces
 from bridle.views.export.json_file import json_pieces
 from bridle.views.export.markdown_file import markdown_pieces
 from bridle.views.export.size_limit import SizeLimit
-from bridle.views.read_conversation import read_conversation
+from bridle.views.log_chunks import Log
+from bridle.views.read_conversation import Conversation
+from bridle.views.run_data.log_ending import ending_of
 from bridle.views.terminal.conversation import PlainView
 from bridle.views.terminal.page import DisplayOptions
 from bridle.wire.mask import Mask
@@ -59,6 +61,15 @@ def ids_in(items: list[dict[str, Any]]) -> list[int]:
     return [number for item in items for number in (item["id"], *ids_in(item.get("items", [])))]
 
 
+def read_transcript(path: Path) -> Transcript:
+    """Read the conversation of a recording to its end."""
+    conversation = Conversation(agent_of(path), Mask())
+    with Log(path) as log:
+        conversation.add(log.chunks())
+    conversation.end(ending_of(path)[0])
+    return conversation.transcript
+
+
 def test_there_are_recordings_of_every_agent() -> None:
     assert {agent_of(path) for path in LOGS} == {"claude", "codex", "gemini", "opencode", "cursor", "amp"}
     assert len([path for path in LOGS if agent_of(path) == "claude"]) >= 140
@@ -66,7 +77,7 @@ def test_there_are_recordings_of_every_agent() -> None:
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: str(path.relative_to(RECORDINGS)))
 def test_every_form_has_every_item_and_every_text(path: Path) -> None:
-    transcript = read_conversation(path, Mask(), agent_of(path)).transcript
+    transcript = read_transcript(path)
     ids = sorted(item.id for item in all_items(transcript))
     assert ids, "an empty conversation proves nothing"
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
-from bridle.views.log_chunks import Chunk, Log
-from bridle.views.run_data.log_ending import agent_of, ending_of
+from bridle.views.log_chunks import Chunk
 from bridle.wire.dialects.dialect_table import decoder_for
 from bridle.wire.events.events import Event
 from bridle.wire.mask import Mask
@@ -44,13 +42,3 @@ class Conversation:
         self.recorder.add_all(events)
         for event in events:
             self.transcript.add(event, at)
-
-
-def read_conversation(path: Path, mask: Mask, agent: str | None = None) -> Conversation:
-    """Read a whole log, as `bridle show --full` does. Raises an OSError where it cannot be read."""
-    conversation = Conversation(agent or agent_of(path), mask)
-    with Log(path) as log:
-        conversation.add(log.chunks())
-    ending, is_running = ending_of(path)
-    conversation.end(ending, is_running=is_running)
-    return conversation
