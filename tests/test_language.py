@@ -44,6 +44,7 @@ REPLACEMENTS = {
     "(?:all|one|those|anyone) whom?": "the role: user, agent, caller, driver, worker, reader",
     '(?<=""")(?:Those|The same|It|They)': "the noun that is meant: a docstring is complete without the one before it",
     "(?<=# )(?-i:Those|The same)": "the noun that is meant",
+    '(?<=""")(?:Say|Tell)': "what the function does: return, yield, print, notify",
 }
 
 # Foreign text, generated pages of foreign facts, and data.
@@ -108,6 +109,7 @@ def test_no_listed_word_is_used(path: Path) -> None:
         ("for all who wait", "all who"),
         ('    """Those that git does not track."""', "Those"),
         ("# The same for tasks.", "The same"),
+        ('    """Say how two plans differ."""', "Say"),
         ("# The run waits, and then it goes\n# on where it was.", "goes on"),
     ],
 )

@@ -80,7 +80,7 @@ class FileLock:
         return None
 
     def hold_until_agents_end(self) -> None:
-        """If we are killed from now on, keep the lock until all our agents have ended."""
+        """Keep the lock, if Bridle is killed from now on, until all its agents have ended."""
         from bridle.ground.descendants import keeper_client  # late: imports subprocess
 
         keeper_client.share_lock(self._fd)

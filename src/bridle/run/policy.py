@@ -128,7 +128,7 @@ def _shown_address(agent: str, environment: Mapping[str, str]) -> str:
 
 
 def describe_login_failure(agent: str, error: str) -> str:
-    """Say that an agent is not logged in, with its own message where that says more."""
+    """Return that an agent is not logged in, with its own message if that contains more."""
     says_no_more = not error or _NOT_LOGGED_IN.search(error) is not None
     return f"{agent} is not logged in" if says_no_more else f"{agent} cannot log in ({error})"
 

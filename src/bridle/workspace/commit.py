@@ -53,7 +53,7 @@ async def commit_index(git: Git, text: str, *, tree: str | None = None, is_refre
 
 
 async def is_ancestor(git: Git, commit: str, other: str) -> bool:
-    """Whether a commit is the other one or below it; False for one that git does not have any more."""
+    """Return whether a commit is the other one or below it; False for one that git does not have any more."""
     return commit == other or (await git.run("merge-base", "--is-ancestor", commit, other, accepts=(0, 1, 128)))[0] == 0
 
 

@@ -39,7 +39,7 @@ class RpcConnection:
         await self._transport.open(self)
 
     async def ready(self, protocol_version: str) -> None:
-        """Tell the transport that the session is initialized."""
+        """Notify the transport that the session is initialized."""
         await self._transport.ready(protocol_version)
 
     async def request(self, method: str, params: JsonObject | None = None) -> JsonObject:

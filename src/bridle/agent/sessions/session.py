@@ -273,7 +273,10 @@ class Session:
         """Encode in the thread that made the lines; only bytes reach the thread that writes."""
         lines, self._buffer = self._buffer, []
         if lines:
-            self._file.add(b"".join(map(transcript_entries.encode, lines)))
+            self._file.add(b"".join(map(self._encode_line, lines)))
+
+    def _encode_line(self, line: Line) -> bytes:
+        return transcript_entries.encode(line)
 
     def _copy_of(self, source: Path) -> Iterator[bytes]:
         """Yield the lines of a forked conversation, with the id of this session."""

@@ -65,11 +65,6 @@ class AgentSession(Session):
         finally:
             self._file.close()
 
-    def _encode(self) -> None:
-        lines, self._buffer = self._buffer, []
-        if lines:
-            self._file.add(b"".join(map(self._encode_line, lines)))
-
     def _encode_line(self, line: Line) -> bytes:
         fields: dict[str, Any] = msgspec.to_builtins(line)
         origin: dict[str, Any] = fields.pop("origin", {})

@@ -240,7 +240,7 @@ class Driver:
         return known.attempts + 1
 
     def _is_held(self, action: Action) -> bool:
-        """Whether an effect waits for the next driver; one whose start is recorded does not."""
+        """Return whether an effect waits for the next driver; one whose start is recorded does not."""
         effect = action.effect
         has_begun = effect.effect_id in self._recorded_starts or self._effects.is_started(effect.effect_id)
         return not has_begun and self._options.holds(effect.kind)

@@ -126,7 +126,7 @@ class BoundStop:
         }
 
     def _has_promise(self, promises: Sequence[str], verdict: Verdict) -> bool:
-        """Whether the last message has a promise tag. The payload has the last one: a transcript may be late."""
+        """Return whether the last message has a promise tag. The payload has the last one: a transcript may be late."""
         last = self._payload.last_message
         if last is None or verdict.reason == COMPLETION_PROOF_MATCHED:
             return bool(promises)

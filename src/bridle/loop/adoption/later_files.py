@@ -55,7 +55,7 @@ def _is_brought_in(path: os.PathLike[str], began: float, ended_at: float) -> boo
 
 
 def is_later(path: os.PathLike[str], moment: float) -> bool:
-    """Whether a file was written after a moment."""
+    """Return whether a file was written after a moment."""
     try:
         return changed_at(path) > moment
     except OSError:

@@ -55,7 +55,7 @@ async def _moved_at(git: Git, branch: str, head: str) -> float:
 
 
 async def is_of_run(context: RunContext, commit: str) -> bool:
-    """Whether Bridle made a commit for a task of this run."""
+    """Return whether Bridle made a commit for a task of this run."""
     form = f"--format=%(trailers:key={RUN},valueonly)"
     return (await context.git.text("log", "-1", form, commit)).strip() == context.run
 

@@ -295,7 +295,7 @@ async def _go_back(
 
 
 async def _is_ticked(context: RunContext, receipt: Receipt, before: str, plan: str) -> bool:
-    """Whether the plan differs from an earlier tree only by the ticks of Bridle itself."""
+    """Return whether the plan differs from an earlier tree only by the ticks of Bridle itself."""
     done = [task.title for task in receipt.tasks if task.verdict in VERIFIED]
     code, text = await context.git.run("cat-file", "blob", f"{before}:{plan}", accepts=(0, 128))
     if not context.settings.tick or code != 0:
@@ -307,7 +307,7 @@ async def _is_ticked(context: RunContext, receipt: Receipt, before: str, plan: s
 
 
 def _works(context: RunContext, store: Store) -> bool:
-    """Whether an agent, or code of an agent in a check, may have run there when the last driver was killed."""
+    """Return whether an agent, or code of an agent in a check, may have run there when the last driver was killed."""
     kinds = {effect.kind for effect in store.position().pending.values()}
     return effects.CHECK in kinds or (context.settings.parallel == 1 and effects.WORK in kinds)
 

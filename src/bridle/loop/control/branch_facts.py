@@ -71,7 +71,7 @@ def _pull_request(receipt: Receipt, place: RunPlace, remote: str, store: FileSto
 
 
 def _is_in_commits(line: str) -> bool:
-    """Whether what was found between drivers may be in a commit of the run: not a plan, and not a file left alone."""
+    """Return whether what was found between drivers may be in a commit of the run: no plan, and no file left alone."""
     return not any(words in line for words in _IN_NO_COMMIT)
 
 

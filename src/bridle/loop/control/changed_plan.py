@@ -86,7 +86,7 @@ def _is_ticked_whole(path: Path, text: str, old: Plan) -> bool:
 
 
 def _differences(old: Plan, new: Plan) -> Iterator[str]:
-    """Say how two plans differ; ticks do not count."""
+    """Yield how two plans differ; ticks do not count."""
     before, after = {task.title: task for task in old.tasks}, {task.title: task for task in new.tasks}
     if added := [title for title in after if title not in before and title not in old.left_out]:
         yield f"new: {_names(added)}"
@@ -114,7 +114,7 @@ def _names(titles: list[str]) -> str:
 
 
 def _is_newer(repository: Path, run: Path) -> bool:
-    """Whether the settings of the repository were written after the run was created."""
+    """Return whether the settings of the repository were written after the run was created."""
     try:
         return os.stat(repository / "bridle.toml").st_mtime > os.stat(run / layout.RUN_FILE).st_mtime
     except OSError:

@@ -231,12 +231,12 @@ async def _leave_uncommitted(copy: RunContext, store: FileStore) -> None:
 
 
 async def _has_work(copy: RunContext) -> bool:
-    """Whether the run has made a commit, or left work in the files."""
+    """Return whether the run has made a commit, or left work in the files."""
     return await copy.git.head() != copy.base or await _has_unfinished_work(copy, copy.base)
 
 
 async def _has_unfinished_work(copy: RunContext, commit: str | None) -> bool:
-    """Whether the files have work that is not in this commit."""
+    """Return whether the files have work that is not in this commit."""
     if commit is None or left_state.unfinished_operations(copy.folder):
         return True
     work = await baseline.work_in(copy, await tree_of_all(copy.git, as_committed=True))

@@ -104,7 +104,7 @@ def _refuse_uncommitted(settings: Settings, changed: list[str]) -> None:
 
 
 def _steers(top: Path, name: str, plan: Plan) -> bool:
-    """Whether a file is the plan or has settings of Bridle: no commit of a task contains changes of it."""
+    """Return whether a file is the plan or has settings of Bridle: no commit of a task contains changes of it."""
     is_plan = plan.path is not None and os.path.realpath(top / name) == os.path.realpath(plan.path)
     return is_plan or Path(name).name == FILE_NAME
 
@@ -166,7 +166,7 @@ async def find_leftovers(request: RunRequest, environment: Mapping[str, str]) ->
 
 
 def _left_files_here(folder: Path) -> bool:
-    """Whether a run is not finished, was not undone, and worked in the user's working copy."""
+    """Return whether a run is not finished, was not undone, and worked in the user's working copy."""
     with suppress(Error):
         store = FileStore(folder)
         is_ours = is_loop_run(store) and not read_place(store).worktrees
@@ -175,7 +175,7 @@ def _left_files_here(folder: Path) -> bool:
 
 
 def _is_unfinished(folder: Path) -> bool:
-    """Whether a run has not ended and is not running: a running one is refused by its lock."""
+    """Return whether a run has not ended and is not running: a running one is refused by its lock."""
     store = FileStore(folder)
     paused = pending_pause(store)
     has_ended = store.position().end is not None or (paused is not None and paused.why == effects.WHY_ENDED)

@@ -44,7 +44,7 @@ def counted(store: Store, earlier: dict[str, float]) -> Iterator[DriverTime]:
 
 
 def needs_driver(store: Store) -> bool:
-    """Whether an effect is pending that only a driver can finish."""
+    """Return whether an effect is pending that only a driver can finish."""
     return any(effect.kind in (*effects.PERFORMED, SLEEP) for effect in store.position().pending.values())
 
 

@@ -72,7 +72,7 @@ async def prepare(_args: PrepareArgs, context: RunContext) -> PrepareResult:
 
 
 async def _describe_commits(git: Git) -> list[str]:
-    """Say how the commits of the run differ from the user's own."""
+    """Return how the commits of the run differ from the user's own."""
     lines, settings = [], await git.settings()
     if await git.identity():
         lines.append(
@@ -207,13 +207,13 @@ async def keep_moved(context: RunContext, commit: str) -> str:
 
 
 async def _is_below(git: Git, head: str) -> bool:
-    """Whether the checked-out commit is an ancestor of this one."""
+    """Return whether the checked-out commit is an ancestor of this one."""
     now = await git.head()
     return now is not None and await is_ancestor(git, now, head)
 
 
 async def _is_above(git: Git, head: str) -> bool:
-    """Whether the checked-out commit is this one or a descendant of it."""
+    """Return whether the checked-out commit is this one or a descendant of it."""
     now = await git.head()
     return now is not None and await is_ancestor(git, head, now)
 
@@ -230,7 +230,7 @@ async def _keep_detached(git: Git, head: str | None) -> bool:
 
 
 def say_all(context: RunContext, reports: list[FileReport]) -> None:
-    """Tell the user what was found outside of an iteration."""
+    """Print what was found outside of an iteration."""
     for report in reports:
         context.say(f"{report.path}: {report.what}")
 

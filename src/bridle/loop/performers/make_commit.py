@@ -132,7 +132,7 @@ async def _fold_agent_commits(git: Git, context: RunContext, tip: str | None) ->
 
 
 async def say_failing_hook(context: RunContext) -> None:
-    """Tell the user if the hook `pre-commit` fails before any work: then it may refuse each commit of the run."""
+    """Print a warning if the hook `pre-commit` fails before any work: it may refuse each commit of the run."""
     hooks = await recorded_hooks.find_unchanged(context) if context.settings.git_hooks == recorded_hooks.RUN else {}
     if PRE_COMMIT not in hooks:
         return

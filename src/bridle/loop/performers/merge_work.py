@@ -123,7 +123,7 @@ async def land(args: LandArgs, context: RunContext) -> LandResult:
 
 
 async def _has_foreign_changes(context: RunContext, tip: str, commit: str) -> bool:
-    """Whether a copy has files that are neither those of the one commit nor those of the other."""
+    """Return whether a copy has files that are neither those of the one commit nor those of the other."""
     files = await snapshot.tree_of_all(context.git, as_committed=True)
     landed = await snapshot.changes(context.git, tip, commit)
     differs = [set(await snapshot.changes(context.git, side, files)) for side in (tip, commit)]

@@ -85,7 +85,7 @@ def _lock(workspace: Path) -> FileLock:
 
 
 def _has_entry(text: str, mark: str) -> bool:
-    """Whether an entry has this mark; an agent's text may contain it too."""
+    """Return whether an entry has this mark; an agent's text may contain it too."""
     return any(line.startswith("### ") and line.endswith(mark) for line in text.splitlines())
 
 

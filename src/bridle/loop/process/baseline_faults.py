@@ -135,7 +135,7 @@ def _missing_name(result: CheckResult, wanted: str | None) -> str | None:
 
 
 def _is_wanted(name: str, wanted: str | None) -> bool:
-    """Whether a task names a file by the last part of its path, or a target in a code span."""
+    """Return whether a task names a file by the last part of its path, or a target in a code span."""
     last = re.escape(_last_part(name))
     is_word = re.fullmatch(r"[\w-]+", _last_part(name)) is not None
     pattern = rf"`[^`\n]*(?<![\w.-]){last}(?![\w-])[^`\n]*`" if is_word else rf"(?<![\w.-]){last}(?![\w-])"

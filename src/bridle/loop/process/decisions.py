@@ -69,7 +69,7 @@ def signature(results: Iterable[CheckResult], tree: str) -> tuple[str, ...]:
 
 
 def is_stuck(signatures: Sequence[tuple[str, ...]], *, after: int = STUCK_AFTER) -> bool:
-    """Whether the last iterations failed in the same way and changed nothing."""
+    """Return whether the last iterations failed in the same way and changed nothing."""
     last = list(signatures)[-after:]
     return len(last) == after and len(set(last)) == 1
 

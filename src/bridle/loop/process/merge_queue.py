@@ -94,7 +94,7 @@ class MergeQueue:
             self._waiting.remove(task.title)
 
     def is_waiting(self, task: TaskState) -> bool:
-        """Whether the task was rejected and waits for its turn."""
+        """Return whether the task was rejected and waits for its turn."""
         return task.title in self._waiting
 
     @asynccontextmanager
@@ -124,7 +124,7 @@ class MergeQueue:
         return None
 
     async def is_up_to_date(self, task: TaskState) -> bool:
-        """Whether the task's copy has the newest commit; if not, it is prepared again."""
+        """Return whether the task's copy has the newest commit; if not, it is prepared again."""
         async with self._exclusive(task):
             worker = self._workers.of(task)
             worker.is_ready = worker.head == self._workers.tip
@@ -220,7 +220,7 @@ def setup_failure(failed: CheckResult) -> str:
 
 
 def _was_checked(task: TaskState, required: tuple[Check, ...], merged: MergeResult, tree: str | None) -> bool:
-    """Whether all these checks have already passed on the same tree."""
+    """Return whether all these checks have already passed on the same tree."""
     ran = {check.command for check in task.checks}
     return merged.setup is None and merged.tree == tree and all(check.command in ran for check in required)
 

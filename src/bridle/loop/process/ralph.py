@@ -201,7 +201,7 @@ class Loop:
                 await self._wait_for_an_agent(task)
 
     async def _was_satisfied(self, task: TaskState) -> bool:
-        """Whether the task's own checks pass before any work; with `red_first` that is an error of the plan."""
+        """Return whether the task's own checks pass before any work; with `red_first` that is an error of the plan."""
         if task.was_checked_first:
             return False
         task.was_checked_first = True

@@ -70,7 +70,7 @@ class Verdicts:
             await self._checks_failed(task, work, protected, checked)
 
     def _has_newer_files(self, task: TaskState) -> bool:
-        """Whether other tasks or the user changed the task's copy after its own checks ran: they may pass now."""
+        """Return whether others changed the copy of the task after its own checks ran: they may pass now."""
         has_checks = bool(self._checks.own(task)) and self._has_current_decisions
         return has_checks and task.checked_on != self._workers.base_commit(task)
 

@@ -117,7 +117,7 @@ class Workers:
         return self.of(task).head if self.is_parallel else self.tip
 
     def has_work_of(self, other: TaskState, task: TaskState) -> bool:
-        """Whether the work of another task is in the copy where a task is worked on."""
+        """Return whether the work of another task is in the copy where a task is worked on."""
         return not self.is_parallel or other.landed <= self.of(task).landed
 
     def copy_of(self, task: TaskState) -> tuple[int | None, CopyState | None]:

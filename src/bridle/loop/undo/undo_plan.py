@@ -55,7 +55,7 @@ class UndoPlan(Struct, frozen=True):
         return self.tip is None and not self.worktrees and not self.has_put_aside
 
     def lines(self) -> list[str]:
-        """Say what undo will do, a line for each step."""
+        """Return what undo will do, a line for each step."""
         start = self.came_from or self.base[:12]
         lines = []
         if self.is_checked_out:

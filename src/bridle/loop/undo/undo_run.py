@@ -121,7 +121,7 @@ async def _changed_since_driver(
 
 
 async def _is_ticked(context: RunContext, wanted: Snapshot, plan: str) -> bool:
-    """Whether the plan differs from the start only by ticks of Bridle."""
+    """Return whether the plan differs from the start only by ticks of Bridle."""
     code, text = await context.git.run("cat-file", "blob", f"{wanted.tree}:{plan}", accepts=(0, 128))
     if not context.settings.tick or code != 0:
         return False

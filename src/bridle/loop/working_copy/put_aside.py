@@ -26,7 +26,7 @@ class PutAside(msgspec.Struct, frozen=True):
     """Files that the user marked with `git add -N`; no tree contains the mark."""
 
     def name(self, run: str) -> str:
-        """The name of the snapshot that has them; `bridle clean` removes only those that begin with a run's id."""
+        """Return the name of their snapshot; `bridle clean` removes those whose name begins with a run's id."""
         return f"{_prefix(run)}{self.number}"
 
 

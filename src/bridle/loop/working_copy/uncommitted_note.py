@@ -10,7 +10,7 @@ FILE = "bridle-no-commit.json"
 
 
 def exists(run_folder: Path) -> bool:
-    """Whether the run has left its work uncommitted in the working copy."""
+    """Return whether the run has left its work uncommitted in the working copy."""
     return (run_folder / FILE).is_file()
 
 

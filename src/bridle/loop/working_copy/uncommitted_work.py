@@ -36,7 +36,7 @@ async def leave(context: RunContext) -> None:
 
 
 async def is_left(context: RunContext) -> bool:
-    """Whether HEAD is where `leave` has put it, and the run's branch exists: the files are those of that branch."""
+    """Return whether HEAD is where `leave` has put it, and the run's branch exists: the files are of that branch."""
     git = context.git
     tip = await git.object(f"refs/heads/{run_branch(context.run)}")
     if tip is None or not uncommitted_note.exists(context.run_folder) or await git.head() != context.base:

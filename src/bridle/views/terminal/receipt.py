@@ -257,7 +257,7 @@ def _next_commands(receipt: Receipt) -> Iterator[Line]:
     commits = receipt.commits
     commands: dict[str, str] = {}
     if commits or receipt.user_commits or receipt.has_user_changes:
-        commands["branch"] = f"{receipt.branch} ({format_count(len(commits), 'commit')}{_yours(receipt)})"
+        commands["branch"] = f"{receipt.branch} ({format_count(len(commits), 'commit')}{_describe_user_work(receipt)})"
     if receipt.uncommitted:
         commands["work"] = "left in your working copy, not committed"
     if receipt.worktree:
@@ -287,8 +287,8 @@ def _next_commands(receipt: Receipt) -> Iterator[Line]:
         yield Line(((f"  {name:<11}" if len(name) < 11 else f"  {name} ", "dim"), (command, "")))
 
 
-def _yours(receipt: Receipt) -> str:
-    """Say which work of the user the branch has."""
+def _describe_user_work(receipt: Receipt) -> str:
+    """Return which work of the user the branch has, for the end of a line."""
     if receipt.user_commits:
         return f", {receipt.user_commits} more of yours"
     return ", with changes of yours" if receipt.has_user_changes else ""

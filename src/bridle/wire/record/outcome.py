@@ -192,7 +192,7 @@ def _find_reason(
 
 
 def exit_after_result(record: Record, exit_code: int | None) -> str | None:
-    """Say that an agent exited with an error after a result without one; None where it did not."""
+    """Return that an agent exited with an error after a result without one, or None."""
     if record.results and record.failure is None and exit_code not in (0, None):
         return f"the agent ended with exit code {exit_code} after its result"
     return None

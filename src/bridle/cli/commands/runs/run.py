@@ -125,7 +125,7 @@ def command(
 
 
 async def _warn_of_pull_request(repository: Path, environment: dict[str, str]) -> None:
-    """Say before anything is spent that a pull request cannot be opened at the end."""
+    """Print why a pull request cannot be opened at the end, before anything is spent."""
     from bridle.cli.user_interface.pull_request import missing_for_pull_request
     from bridle.cli.user_interface.terminal import say
     from bridle.ground.threads import in_thread
