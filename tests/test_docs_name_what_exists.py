@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bridle.cli.command_table import USER_COMMANDS
 from bridle.loop.settings.model import KEYS
 from tests.test_remedies import FLAG, SOURCE, _all_flags, pages
 
@@ -84,6 +85,12 @@ def test_what_a_page_names_exists(page: Path) -> None:
     flags = set(unknown_flags(text)) - FOREIGN_FLAGS.get(page.stem, set())
     variables = [] if page.stem == "CONTRIBUTING" else unknown_variables(text)  # those of the tests are there too
     assert (flags, variables, unknown_settings(text), unknown_names(text)) == (set(), [], [], [])
+
+
+def test_every_command_for_users_is_in_a_page_that_is_written_by_hand() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in pages())
+    names = [command.name for command in USER_COMMANDS if command.module is not None and command.name != "agent"]
+    assert [name for name in names if not re.search(rf"\bbridle {name}\b", text)] == []
 
 
 def test_the_flags_of_others_are_named_where_the_table_says() -> None:

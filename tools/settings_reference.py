@@ -30,6 +30,9 @@ max_time = "90m"
 protect = ["migrations/**"]
 ```
 
+`bridle config` shows the settings in force here, each with its source: the file and line, the variable, or the default.
+`bridle config max_cost checks` shows some of them, `--json` all as one document.
+
 An editor checks the file as you type (Taplo, Even Better TOML): `bridle init` writes `bridle.schema.json` and, as the
 first line of `bridle.toml`, `#:schema ./bridle.schema.json`. For a file of your own add that line; the command
 `bridle schema bridle.toml --write bridle.schema.json` writes or updates the schema.

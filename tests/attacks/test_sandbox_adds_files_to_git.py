@@ -1,4 +1,4 @@
-"""Attack: an agent adds a file to `.git` that git obeys: `commondir`, `remotes/origin`, hooks where there were none.
+"""Attack: an agent adds a file to `.git` that git obeys: `commondir`, `remotes/origin`, new hooks.
 
 `commondir` makes git read its whole configuration from a folder of the agent, with a filter or `core.fsmonitor` that
 runs outside of the sandbox. In the sandbox such files are in a private folder and end with it; so are changes in the

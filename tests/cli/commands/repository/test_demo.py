@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from bridle.cli.commands.repository.demo import _next_steps
+from bridle.cli.demo.demo_folder import DemoFolder
 from bridle.cli.demo.demo_script import UNEXPECTED, script
 from bridle.cli.demo.sample import FILES
 from bridle.stage.script import load_script
@@ -31,6 +33,14 @@ def bridle(*arguments: str, cwd: Path, **environment: str) -> subprocess.Complet
 def git(folder: Path, *words: str) -> str:
     done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, timeout=60, check=True)
     return done.stdout
+
+
+def test_a_next_step_that_needs_an_extra_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [step] = [line for line in _next_steps(DemoFolder(tmp_path)) if "bridle watch" in line]
+    assert "pip install" not in step
+    monkeypatch.setitem(sys.modules, "starlette", None)  # as if the package were not installed
+    [step] = [line for line in _next_steps(DemoFolder(tmp_path)) if "bridle watch" in line]
+    assert step.endswith(" (pip install 'bridle-cli[web]')")
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import os
 import shlex
 import shutil
@@ -109,12 +110,13 @@ def _next_steps(demo: DemoFolder) -> list[str]:
     lines = ["", "Try next:", f"  cd {shlex.quote(str(demo.repository))}"]
     if _bridle() != "bridle":
         lines.append(f'  export PATH={shlex.quote(os.path.dirname(_bridle()))}:"$PATH"')
+    needed = "" if importlib.util.find_spec("starlette") else " (pip install 'bridle-cli[web]')"
     return [
         *lines,
         "  git log --stat   one commit a task; its trailers name run, cost and checks",
         "  bridle status    this receipt again",
         "  bridle show      the last conversation; all are in .ralph/logs/claude",
-        "  bridle watch     the same in a browser: conversations, diffs, charts and the journal",
+        f"  bridle watch     the same in a browser: conversations, diffs, charts and the journal{needed}",
         "  bridle replay    replay every decision from the journal, with no agent",
         "  bridle audit     verify that no byte of the journal was changed",
         "",
