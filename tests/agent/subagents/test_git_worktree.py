@@ -164,6 +164,18 @@ def test_git_runs_nothing_that_the_repository_names(repository: Path, tmp_path: 
     assert not mark.exists()
 
 
+def test_a_configuration_that_is_not_listed_whole_starts_nothing(repository: Path, tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    padding = "".join(f"\tname{number} = {'x' * 1000}\n" for number in range(1100))
+    with (repository / ".git/config").open("a") as config:
+        config.write(f'[padding]\n{padding}[filter "x"]\n\tsmudge = touch {mark} && cat\n')
+    (repository / ".git/info").mkdir(exist_ok=True)
+    (repository / ".git/info/attributes").write_text("* filter=x\n")
+    with pytest.raises(UserError, match="is too long"):
+        asyncio.run(worktrees(repository).add("agent-a1"))
+    assert not mark.exists()
+
+
 @pytest.mark.parametrize("kind", ["no repository", "no commit", "a link"])
 def test_what_cannot_have_a_worktree_says_why(tmp_path: Path, repository: Path, kind: str) -> None:
     folder, reason = tmp_path / "plain", "not in a git repository"

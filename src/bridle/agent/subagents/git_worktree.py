@@ -16,6 +16,7 @@ import msgspec
 from bridle.errors import ProcessError, UserError
 from bridle.ground import program_path
 from bridle.ground.children.query import query
+from bridle.ground.children.query_result import QueryResult
 from bridle.ground.git_folder import leads_out, repository_top, without_repository_variables
 from bridle.ground.git_programs import LIST_CONFIG, inert_settings
 
@@ -103,6 +104,7 @@ class Worktrees:
         await self._git(worktree.top, "branch", "--quiet", "-D", worktree.branch)
 
     async def _commit(self, top: Path) -> str:
+        await self._inert_environment(top)  # an error here is not that a name is missing
         for name in BASES.get(self._base, BASES["fresh"]):
             try:
                 return (await self._git(top, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")).strip()
@@ -112,13 +114,20 @@ class Worktrees:
 
     async def _git(self, folder: Path, *arguments: str) -> str:
         """Run git; return its output. Raises UserError with the reason if it fails."""
+        return _text((await _query(folder, await self._inert_environment(folder), arguments)).stdout)
+
+    async def _inert_environment(self, folder: Path) -> dict[str, str]:
+        """Return an environment in which git runs no program of the repository's own configuration."""
         outside = program_path.outside_environment(self._environment, self.top or folder)
         environment = {**without_repository_variables(outside), **_QUIET}
-        listed = await _output(folder, environment, LIST_CONFIG)
-        return await _output(folder, {**environment, **inert_settings(listed, environment)}, arguments)
+        listed = await _query(folder, environment, LIST_CONFIG)
+        if listed.is_truncated:  # a program that it names could be in the rest
+            raise UserError(f"the configuration of {folder} is too long")
+        return {**environment, **inert_settings(_text(listed.stdout), environment)}
 
 
-async def _output(folder: Path, environment: Mapping[str, str], arguments: tuple[str, ...]) -> str:
+async def _query(folder: Path, environment: Mapping[str, str], arguments: tuple[str, ...]) -> QueryResult:
+    """Run git; its output may be truncated. Raises UserError with the reason if it fails."""
     if not os.path.isdir(folder):
         raise UserError(f"{folder} does not exist.")
     try:
@@ -133,6 +142,10 @@ async def _output(folder: Path, environment: Mapping[str, str], arguments: tuple
     except ProcessError as error:
         raise UserError(error.message) from error
     if result.exit_code != 0 and not result.is_truncated:
-        reason = result.stderr.decode("utf-8", "replace").strip() or "it failed without a message"
+        reason = _text(result.stderr).strip() or "it failed without a message"
         raise UserError(f"git {arguments[0]} failed in {folder}: {reason}")
-    return result.stdout.decode("utf-8", "replace")
+    return result
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
