@@ -314,6 +314,17 @@ SCENARIOS = (
         start=HOST,
     ),
     scenario(
+        "a hook denies for the host and interrupts",
+        hooks(
+            PermissionRequest=specific(
+                "PermissionRequest", decision={"behavior": "deny", "message": "not so", "interrupt": True}
+            )
+        ),
+        TOUCH,
+        DONE,
+        start=HOST,
+    ),
+    scenario(
         "hooks without a host",
         hooks(PermissionRequest=specific("PermissionRequest", decision={"behavior": "allow"})),
         TOUCH,
