@@ -1,8 +1,8 @@
 """Files that a check only reads as data: what they contain is the work, and does not define the check. Pure.
 
-`grep -q v2 README.md` asks about README.md, `ruff check app.py` about app.py, and `cc -o app app.c` builds app.c; the
-task is to change them. A file that a command executes, or that says what is expected, stays protected, and so does the
-source of a test.
+`grep -q v2 README.md` asks about README.md, `ruff check app.py` and `node --check app.js` about the source, and
+`cc -o app app.c` builds app.c; the task is to change them. A file that a command executes, or that says what is
+expected, stays protected, and so does the source of a test.
 """
 
 from __future__ import annotations
@@ -17,15 +17,36 @@ from bridle.loop.protection.shell_commands import Simple, simple_commands
 _READERS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("grep", "egrep", "fgrep", "rg"), ("-f", "--file")),
     **dict.fromkeys(("jq", "yq"), ("-f", "--from-file", "--slurpfile", "--argfile")),
-    **dict.fromkeys(("test", "[", "cat", "head", "tail", "wc", "ls", "stat", "file", "cut", "sort", "uniq", "tr"), ()),
-    **dict.fromkeys(("echo", "printf", "true", "!", "$", "]"), ()),
+    **dict.fromkeys(("test", "[", "[[", "cat", "head", "tail", "wc", "ls", "stat", "file", "cut", "sort", "uniq"), ()),
+    **dict.fromkeys(("tr", "nl", "du", "echo", "printf", "true", "false", "exit", "!", "$", "]"), ()),
+    **dict.fromkeys(("sed", "awk", "gawk", "mawk"), ("-f", "--file", "-E", "--exec")),
 }
+# What follows a substitution: `test $(wc -l < x) -le 60`.
+_OPERAND = re.compile(r"-\w+|\d+|[=!]=?|==|]]")
+# What may use the output of a reader: a pipe, a substitution, a file.
+_CONSUMED = re.compile(r"(?<!\|)\|(?!\|)|`|[$<>]\(|>(?!&|\s*/dev/null\b)")
 # Programs that judge files; what follows an option of theirs may be their configuration.
 _JUDGES = frozenset(
     {"ruff", "flake8", "mypy", "pyright", "pylint", "black", "isort", "bandit", "codespell", "py_compile", "compileall"}
     | {"eslint", "tsc", "prettier", "stylelint", "htmlhint", "jsonlint", "markdownlint", "markdownlint-cli2", "biome"}
     | {"shellcheck", "yamllint", "xmllint", "hadolint", "actionlint", "gofmt", "clang-format", "rustfmt", "vale"}
+    | {"json.tool", "tabnanny", "pycodestyle", "pydocstyle", "pyflakes", "ty", "oxlint", "xo", "standard", "rubocop"}
+    | {"html-validate", "tidy", "mdl", "remark", "djlint", "taplo", "sqlfluff", "luacheck", "cppcheck", "clang-tidy"}
 )
+# Options of these programs whose value is a configuration.
+_CONFIGURES = re.compile(
+    r"-[bcfprxCDIRV]|--?[\w-]*(?:conf|rc|sett|sp|ini|ignore|exclude|dict|plugin|rule|schema|valid|relaxng|dtd|baseline"
+    r"|project|build|style|format|require|resolve|load)[\w-]*"
+)
+# Options with which an interpreter only parses a file.
+_PARSES = {
+    **dict.fromkeys(("sh", "bash", "dash", "ksh", "zsh"), frozenset({"-n"})),
+    **dict.fromkeys(("node", "nodejs"), frozenset({"--check", "-c"})),
+    **dict.fromkeys(("ruby", "perl"), frozenset({"-c", "-wc", "-cw"})),
+    "php": frozenset({"-l", "--syntax-check"}),
+}
+# Subcommands with which a program compiles.
+_COMPILES = {"go": frozenset({"vet", "build", "fmt"}), "zig": frozenset({"cc", "c++", "build-exe", "build-lib", "fmt"})}
 # Programs that build sources, as `gcc`, `gcc-12` and `arm-none-eabi-gcc`; with the options that name other definitions.
 _COMPILERS = re.compile(
     r"(?:[\w.]+-)*(?:cc|c\+\+|c89|c99|gcc|g\+\+|clang|clang\+\+|tcc|icx|icpx|nvcc|gfortran|f77|ld|as|nasm|ar|rustc|javac"
@@ -37,7 +58,10 @@ _TEST = re.compile(
     r"(?:^|[/_.-])(?:unit|self)?(?:tests?|specs?|checks?)(?=[/_.0-9-]|$)|(?:^|/)test|(?:^|/)Tests?(?=[A-Z])|Tests?(?=\.|$)"
 )
 # Words before the program that matters.
-_LAUNCHERS = frozenset({"npx", "bunx", "uv", "uvx", "poetry", "pipenv", "pdm", "hatch", "pnpm", "yarn", "run", "exec"})
+_LAUNCHERS = frozenset(
+    {"npx", "bunx", "uv", "uvx", "poetry", "pipenv", "pdm", "hatch", "pnpm", "yarn", "run", "exec"}
+    | {"!", "if", "then", "elif", "else", "time", "command"}
+)
 _PYTHON = re.compile(r"python[0-9.]*")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
@@ -49,21 +73,42 @@ def executed_with(line: str, folder: str) -> list[Simple]:
     return [*commands, *(simple for word in inner for simple in simple_commands(word, folder))]
 
 
-def defining_words(simple: Simple, line: Sequence[Simple]) -> Iterator[str]:
-    """Yield the words of a command that may name what defines a check; `line` is all that is executed with it.
-
-    What a reader prints may be executed by another command, so readers count only among themselves.
-    """
+def defining_words(simple: Simple, executed: Sequence[Simple], line: str) -> Iterator[str]:
+    """Yield the words of a command that may name what defines a check; `executed` is all that its line executes."""
     name, rest = _program(simple.words)
     if name in _JUDGES:
         yield from _after_options(rest)
-    elif name in _READERS and all(_program(other.words)[0] in _READERS for other in line):
-        yield from _values(rest, _READERS[name])
-    elif _COMPILERS.fullmatch(name):
+    elif _only_reads(simple, executed, line):
+        yield from _values(rest, _READERS.get(name, ()))
+    elif _COMPILERS.fullmatch(name) or _COMPILES.get(name, frozenset()).intersection(rest[:1]):
         yield from (word for word in rest if _TEST.search(word))
         yield from _values(rest, _BUILD_OPTIONS)
-    else:
+    elif not _PARSES.get(name, frozenset()).intersection(rest[:1]):
         yield from simple.words
+
+
+def texts_of_readers(executed: Sequence[Simple], line: str) -> set[Simple]:
+    """Return what texts in quotes become if they are read as shell lines, where a command only searches for them."""
+    quoted = (
+        (word, simple.folder)
+        for simple in executed
+        if _only_reads(simple, executed, line)
+        for word in simple.words
+        if " " in word and "$(" not in word
+    )
+    return {inner for word, folder in quoted for inner in simple_commands(word, folder)}
+
+
+def _only_reads(simple: Simple, executed: Sequence[Simple], line: str) -> bool:
+    """Whether a command reads files, and no other one can execute what it prints."""
+    if not _is_reader(simple):
+        return False
+    return not _CONSUMED.search(line) or all(_is_reader(other) for other in executed)
+
+
+def _is_reader(simple: Simple) -> bool:
+    name, _ = _program(simple.words)
+    return name in _READERS or _OPERAND.fullmatch(name) is not None
 
 
 def _program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
@@ -73,15 +118,15 @@ def _program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
         is_module = position + 1 < len(words) and _PYTHON.fullmatch(name) and words[position + 1] == "-m"
         if is_module:
             return words[position + 2] if position + 2 < len(words) else "", words[position + 3 :]
-        if not _ASSIGNMENT.match(word) and name not in _LAUNCHERS and word != "!":
+        if not _ASSIGNMENT.match(word) and name not in _LAUNCHERS:
             return name, words[position + 1 :]
     return "", ()
 
 
 def _after_options(words: Sequence[str]) -> Iterator[str]:
-    """Yield options, and the words after them that may be their values."""
+    """Yield options, and the words after them that may be a configuration."""
     for before, word in zip(("", *words), words, strict=False):
-        if word.startswith("-") or (before.startswith("-") and before != "--" and "=" not in before):
+        if word.startswith("-") or _CONFIGURES.fullmatch(before):
             yield word
 
 

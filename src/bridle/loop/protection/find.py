@@ -6,10 +6,11 @@ import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from bridle.loop.protection.data_files import defining_words, executed_with
+from bridle.loop.protection.data_files import defining_words, executed_with, texts_of_readers
 from bridle.loop.protection.executed_scripts import executed_scripts, is_shell_script, possible_paths
 from bridle.loop.protection.findings import Findings, RepositoryFiles
 from bridle.loop.protection.formats import makefile, package_json
+from bridle.loop.protection.formats.inline_code import defining_files, words_of_code
 from bridle.loop.protection.imports import python_modules
 from bridle.loop.protection.protected_parts import MAKE, NPM, Protected
 from bridle.loop.protection.runner_settings import find_settings
@@ -63,8 +64,13 @@ class _Finder:
             return
         self._seen.add((line, folder))
         executed = executed_with(line, folder)
-        for simple in simple_commands(line, folder):
-            for word in () if _installs(simple) else defining_words(simple, executed):
+        texts = texts_of_readers(executed, line)
+        commands = simple_commands(line, folder)
+        codes = words_of_code(commands)
+        self._read_codes(codes, why)
+        for simple in commands:
+            is_text = simple in texts or simple in codes or _installs(simple)
+            for word in () if is_text else defining_words(simple, executed, line):
                 self._word(word, simple.folder, why)
             for position, word in enumerate(simple.words):
                 self._program(word, Simple(simple.words[position + 1 :], simple.folder), why, depth)
@@ -85,15 +91,27 @@ class _Finder:
                 for command in simple_commands(text, simple.folder):
                     self._follow(command, path, depth - 1)
 
+    def _read_codes(self, codes: Mapping[Simple, str], why: str) -> None:
+        """Add the files that say what is expected, of those that inline code names."""
+        for code in dict.fromkeys(codes.values()):
+            inner = (simple for simple in codes if codes[simple] == code)
+            names = {path for simple in inner for word in simple.words for path in self._paths(word, simple.folder)}
+            self.findings.files |= dict.fromkeys(sorted(defining_files(names) - {*self.findings.files}), why)
+
     def _word(self, word: str, folder: str, why: str) -> None:
         """Add a word that is a path, from the command's folder or the top."""
+        for path in self._paths(word, folder):
+            self.findings.files.setdefault(path, why)
+
+    def _paths(self, word: str, folder: str) -> Iterator[str]:
+        """Yield the files that a word may name."""
         for place in dict.fromkeys((folder, "")):
             for candidate in candidates(word):
                 path = join(place, candidate)
                 if is_pattern(path):
-                    self.findings.files |= {name: why for name in self.repository.names if matches(path, name)}
+                    yield from (name for name in self.repository.names if matches(path, name))
                 elif path and not path.startswith(("/", "../")) and self.repository.is_file(path):
-                    self.findings.files.setdefault(path, why)
+                    yield path
 
     def _program(self, word: str, rest: Simple, why: str, depth: int) -> None:
         """Add what the arguments of a known program define."""
