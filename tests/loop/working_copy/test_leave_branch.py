@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from tests.loop.fixtures.fake_agent import make_project
@@ -61,3 +62,16 @@ def test_a_run_whose_tasks_were_satisfied_makes_no_branch(tmp_path: Path) -> Non
     run_plan(here, 0)
     assert working_copy_state(here) == before
     assert here.git("branch", "--format=%(refname:short)") == "main"
+
+
+def test_a_plan_that_the_user_edits_between_two_drivers_is_no_work_of_the_run(tmp_path: Path) -> None:
+    plan = "# P\n\nChecks: `no-such-program`\n\n## One\nCheck: `test -f one`\n"
+    here = replace(make_project(tmp_path, plan, MAKES_FILE), has_baseline=True)
+    assert here.bridle("run", "PLAN.md").returncode == 2
+    (here.folder / "PLAN.md").write_text(plan.replace("no-such-program", "true"))
+    assert here.bridle("resume").returncode == 2  # still the old plan
+    assert here.git("branch", "--show-current") == "main"
+    assert here.git("branch", "--list", "bridle/*") == ""
+    document = receipt_of(here.bridle("resume", "--replan", "--json"), 0)
+    assert verdicts(document) == {"One": "done"}
+    assert_replays(here)

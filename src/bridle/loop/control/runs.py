@@ -167,6 +167,7 @@ async def _between_drivers(store: FileStore, context: RunContext, *, has_new_pla
     run = store.run
     is_prepared = any(effect.kind == effects.PREPARE for effect in store.state().resolved)
     if store.position().end is not None or find_driver(run) is not None:
+        context = replace(context, changes_adopted=user_changes.adopted(store))
         if find_driver(run) is None and not context.settings.uses_worktrees:
             await uncommitted_changes.restore(context, has_ended=True)
             await _leave_uncommitted(context, store)
@@ -187,6 +188,7 @@ async def _between_drivers(store: FileStore, context: RunContext, *, has_new_pla
     try:
         yield delivery
     finally:
+        context = replace(context, changes_adopted=user_changes.adopted(store))
         if (copy := _own_copy(context)) is not None:
             await wait_uncancelled(asyncio.ensure_future(_leave(copy, store)))
 
