@@ -17,6 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from bridle.engine.drive.driver_lock import LOCK_FILE as DRIVER_LOCK
+from bridle.engine.drive.driver_lock import find_driver
 from bridle.errors import DiskError, LockHeld
 from bridle.ground.home import bridle_home
 from bridle.ground.lock import FileLock
@@ -98,20 +99,19 @@ async def remove(old: OldItems, git: Git | None) -> Cleaned:
     gone: list[str] = []
     kept: list[str] = []
     reasons = await user_work.find(git, [run.path.name for run in old.runs]) if git is not None else {}
+    began: list[float] = []
     for run in old.runs:
-        if run.path.name in reasons:
-            kept.append(f"{run.path.name}: {reasons[run.path.name]}")
-            continue
-        try:
-            _remove_run(run.path)
-        except LockHeld as held:
-            kept.append(f"{run.path.name}: {held.message}")
+        reason = reasons.get(run.path.name) or _remove_run(run.path)
+        if reason is not None:
+            kept.append(f"{run.path.name}: {reason}")
+            began.append(run.began_at)
             continue
         receipt_cache.remove(run.path.name, bridle_home(os.environ))
         gone.append(run.path.name)
     for leftover in old.leftovers:
         _remove_tree(leftover)
-    for log in old.logs:
+    logs = [log for log in old.logs if not began or log.changed_at < min(began)]
+    for log in logs:
         try:
             log.path.unlink(missing_ok=True)
         except OSError as error:
@@ -121,7 +121,7 @@ async def remove(old: OldItems, git: Git | None) -> Cleaned:
         await remove_all(git, gone)
         await _remove_refs(git, gone)
         await _remove_branches(git, gone)
-    return Cleaned(len(old.logs), tuple(gone), tuple(kept))
+    return Cleaned(len(logs), tuple(gone), tuple(kept))
 
 
 def _runs(entries: Iterable[Path]) -> Iterator[OldItem]:
@@ -174,17 +174,33 @@ def _is_folder(path: Path) -> bool:
     return facts is not None and stat.S_ISDIR(facts.st_mode)
 
 
-def _remove_run(run: Path) -> None:
-    """Rename a run while its locks are held, so that it is gone in one step, and then remove it."""
+def find_running(runs: Iterable[OldItem]) -> dict[str, str]:
+    """Return the runs that a driver is running, each with the reason why it stays."""
+    drivers = {run.path.name: find_driver(run.path) for run in runs}
+    return {
+        run: f"it is running, in process {driver.pid}. To remove it, run `bridle stop {run}` first"
+        for run, driver in drivers.items()
+        if driver is not None
+    }
+
+
+def _remove_run(run: Path) -> str | None:
+    """Rename a run while its locks are held, so that it is gone in one step, and then remove it.
+
+    Return why it stays where a process holds one of them.
+    """
     removed = run.with_name(f"{REMOVED_PREFIX}{run.name}")
-    with ExitStack() as held:
-        held.callback(FileLock.hold(run / DRIVER_LOCK, holder=OWNER).release)
-        held.callback(write_lock.take(run, OWNER, wait_seconds=0).release)
-        try:
+    try:
+        with ExitStack() as held:
+            held.callback(FileLock.hold(run / DRIVER_LOCK, holder=OWNER).release)
+            held.callback(write_lock.take(run, OWNER, wait_seconds=0).release)
             os.rename(run, removed)
-        except OSError as error:
-            raise DiskError(f"cannot remove {run}: {error.strerror}", remedy="Remove it manually.") from error
+    except LockHeld as error:
+        return error.message
+    except OSError as error:
+        raise DiskError(f"cannot remove {run}: {error.strerror}", remedy="Remove it manually.") from error
     _remove_tree(removed)
+    return None
 
 
 def _remove_tree(folder: Path) -> None:

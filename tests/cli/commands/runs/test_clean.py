@@ -165,14 +165,19 @@ def test_a_run_that_is_running_is_left_alone(here: Path) -> None:
     lock = FileLock.hold(folder / LOCK_FILE, holder="bridle drive")
     try:
         age(folder, OLD)
+        age(folder / "run.json", OLD + DAY)
+        during = log(here, "check.log", OLD + 1, ".ralph/logs/checks")  # `bridle audit` needs it
         done = bridle("clean", "--yes", "--json", cwd=here)
     finally:
         lock.release()
     assert done.returncode == 0, done.stderr
     assert folder.is_dir()
+    assert during.exists()
     document = json.loads(done.stdout)
-    assert document["runs"] == []
-    assert "01BUSY" in document["kept"][0]
+    assert (document["runs"], document["logs"]) == ([], 0)
+    assert document["kept"] == [
+        f"01BUSY: it is running, in process {os.getpid()}. To remove it, run `bridle stop 01BUSY` first"
+    ]
 
 
 def test_what_a_broken_off_cleaning_left_is_finished(here: Path) -> None:

@@ -48,7 +48,7 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
     top = top_of(Path.cwd())
     before = clock.now().timestamp() - settings.keep_seconds
     folders = runs_folders(None, os.environ)
-    reasons = _find_user_work(find_old(top, folders, before=before), top)
+    reasons = _find_reasons(find_old(top, folders, before=before), top)
     old = find_old(top, folders, before=before, kept=reasons)
     sessions = expired_sessions.find(_state_folders(top), before=before)
     document: dict[str, Any] = {
@@ -81,11 +81,14 @@ def command(*, keep: str | None, yes: bool, dry_run: bool, as_json: bool) -> int
     return 0
 
 
-def _find_user_work(old: OldItems, top: Path) -> dict[str, str]:
+def _find_reasons(old: OldItems, top: Path) -> dict[str, str]:
+    """Return the old runs that stay, each with the reason."""
     from bridle.loop.control import user_work
+    from bridle.loop.control.clean_runs import find_running
 
     git = _git(top)
-    return {} if git is None else asyncio.run(user_work.find(git, [run.path.name for run in old.runs]))
+    work = {} if git is None else asyncio.run(user_work.find(git, [run.path.name for run in old.runs]))
+    return work | find_running(old.runs)
 
 
 def _git(top: Path) -> Git | None:
@@ -100,7 +103,7 @@ def _remove(old: OldItems, top: Path) -> dict[str, Any]:
     cleaned = asyncio.run(remove(old, _git(top)))
     for reason in cleaned.kept:
         click.echo(f"bridle: kept: {reason}", err=True)
-    return {"removed": True, "runs": list(cleaned.runs), "kept": list(cleaned.kept)}
+    return {"removed": True, "logs": cleaned.logs, "runs": list(cleaned.runs), "kept": list(cleaned.kept)}
 
 
 def _state_folders(top: Path) -> list[Path]:
