@@ -72,7 +72,7 @@ def test_enter_alone_leaves_the_question_for_later(tmp_path: Path) -> None:
         shown.press("\n")
         code = shown.end()
     assert code == 4
-    assert "not answered" in plain(shown.seen)
+    assert "not answered; later: key a, or bridle answer and bridle resume" in plain(shown.seen)
     assert "bridle answer" in plain(shown.seen)
 
 

@@ -120,6 +120,25 @@ def test_a_guard_that_never_ends_is_told_from_one_that_fails() -> None:
     assert "a check must end by itself" not in " ".join(red.split())
 
 
+def test_before_any_work_only_checks_that_cannot_start_are_shown_with_their_output() -> None:
+    red = check("pytest tests/test_a.py", 4, output="ERROR: file or directory not found: tests/test_a.py")
+    typo = check("pytset -q", 127, output="/bin/sh: 1: pytset: not found")
+    shown = text(task("One", "pending"), verdict="pending", baseline=[red, typo])
+    assert "before any work 0 of 2 checks passed" in shown
+    assert "✗ pytset -q  (exit code 127)" in shown
+    assert "test_a.py" not in shown
+
+
+def test_a_long_reason_is_wrapped_between_words() -> None:
+    reason = "no agent is available: claude is not logged in. Run claude and log in, or set ANTHROPIC_API_KEY"
+    lines = text(
+        task("One", "pending"), verdict="pending", reason=reason, found=["you changed a file " * 9]
+    ).splitlines()
+    assert lines[0].endswith("claude is not logged")
+    assert lines[1].startswith("  in. Run")
+    assert max(map(cell_width, lines)) <= 80
+
+
 def test_a_check_that_took_too_long_is_not_shown_as_an_exit_code() -> None:
     slow = task("Rebates", "failed", checks=[check("make test", TIMED_OUT)])
     assert "✗ make test  (timed out)" in text(slow, verdict="failed")

@@ -137,6 +137,11 @@ def _find(name: str, runs: list[OpenQuestions]) -> tuple[Path, str] | None:
     return (found[0][0], found[0][1].effect_id) if found else None
 
 
+def _is_id(name: str) -> bool:
+    """Return whether a name looks like an effect's id or a prefix of one, and not like words of the user."""
+    return is_ulid(name) or (len(name) >= _SHORTEST_PREFIX and name[0].isdigit() and name.isalnum() and name.isupper())
+
+
 def _recorded_effect(store: FileStore, name: str, runs: list[OpenQuestions], *, is_alone: bool) -> str:
     """Return the id of any effect of a run that begins with a prefix: what is wrong with it is reported later."""
     ids = [effect_id for effect_id in store.state().effects if name and effect_id.startswith((name, name.upper()))]
@@ -147,10 +152,11 @@ def _recorded_effect(store: FileStore, name: str, runs: list[OpenQuestions], *, 
     count, only = sum(len(questions) for _, questions in runs), _only_question(runs)
     if is_alone and count > 1:
         raise UsageError(f"{count} questions are open: name one before the answer", remedy=_LIST)
-    if is_alone and not count and not is_ulid(name):
+    if not count and not _is_id(name):
         raise EffectNotFound(
-            f"no question is open in run {store.run.name}, so {name!r} answers none",
+            f"no question is open in run {store.run.name}, so {name!r} {'answers' if is_alone else 'names'} none",
             remedy="`bridle status` shows what the run waits for; `bridle hint TEXT` is for its next iteration.",
         )
     remedy = _LIST if only is None else f"The question comes first: bridle answer {only[1]} {shlex.quote(name)}"
-    raise EffectNotFound(f"no effect {name!r} in run {store.run.name}", remedy=remedy)
+    what = "effect" if _is_id(name) else "open question of a task or an id like"
+    raise EffectNotFound(f"no {what} {name!r} in run {store.run.name}", remedy=remedy)

@@ -107,7 +107,7 @@ class RunKeys:
 
         def answer(text: str) -> None:
             if not text:
-                self._say("not answered; press a to answer later")
+                self._say("not answered; later: key a, or bridle answer and bridle resume")
                 self._is_declined = True
                 return
             inbox.answer(FileStore(self._run), question.effect_id, text)

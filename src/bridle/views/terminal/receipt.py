@@ -6,15 +6,25 @@ import math
 import shlex
 from collections.abc import Iterator, Sequence
 
-from bridle.loop.effect_results import TIMED_OUT
+from bridle.loop.effect_results import TIMED_OUT, CheckResult
 from bridle.loop.effects import OF_GUARD
+from bridle.loop.process.baseline_faults import find_fault
 from bridle.loop.process.receipt import WITHOUT_SANDBOX, CheckReceipt, Receipt, RunningEffect, TaskReceipt
 from bridle.loop.process.task_state import CHECKS_PASSED, UNSUCCESSFUL, VERIFIED, Verdict
 from bridle.loop.text.durations import render_duration
 from bridle.loop.text.failure_excerpt import failure_excerpt
 from bridle.views.format_amounts import format_count, format_duration, format_usd
 from bridle.views.terminal.escape_controls import escape_line, escape_unprintable
-from bridle.views.terminal.styled_lines import BLANK, Line, cell_width, styled_line, truncate, wrap_text
+from bridle.views.terminal.styled_lines import (
+    BLANK,
+    Line,
+    cell_width,
+    indent,
+    styled_line,
+    truncate,
+    wrap_line,
+    wrap_text,
+)
 
 PLAIN_WIDTH = 100
 
@@ -57,7 +67,7 @@ def styled_lines(receipt: Receipt, reason: str = "", *, width: int = PLAIN_WIDTH
     """Return the receipt as styled lines, with control characters escaped."""
     tasks = receipt.tasks
     title_cells = _title_cells(tasks, width)
-    lines = [_head(receipt, reason), BLANK, *_setup(receipt, width), *_baseline(receipt, width)]
+    lines = [*_head(receipt, reason, width), BLANK, *_setup(receipt, width), *_baseline(receipt, width)]
     now = {running.task: running for running in receipt.now}
     lines += (styled_line(f"  {_activity(running)}", "state.running") for running in receipt.now if not running.task)
     for task in tasks:
@@ -88,11 +98,19 @@ def _baseline(receipt: Receipt, width: int) -> Iterator[Line]:
     yield styled_line(f"  before any work {passed} of {format_count(len(receipt.baseline), 'check')} passed", "dim")
     is_open = receipt.verdict not in VERIFIED
     for check in receipt.baseline:
-        if check.exit_code and is_open and (check.owner == OF_GUARD or not receipt.iterations):
+        if check.exit_code and is_open and (check.owner == OF_GUARD or _cannot_start(check)):
             yield from _failed(check, width)
             if check.owner == OF_GUARD:
                 yield from _wrap(red_guard(check.exit_code), width, "state.denied")
     yield BLANK
+
+
+def _cannot_start(check: CheckReceipt) -> bool:
+    """Whether the plan is at fault: that a task's own check fails before the task is done is expected."""
+    result = CheckResult(
+        command=check.command, owner=check.owner, exit_code=check.exit_code, output=check.output or check.excerpt
+    )
+    return find_fault(result) is not None
 
 
 def red_guard(exit_code: int | None) -> str:
@@ -114,10 +132,12 @@ def _headline(receipt: Receipt, reason: str) -> tuple[str, str]:
     )
 
 
-def _head(receipt: Receipt, reason: str) -> Line:
+def _head(receipt: Receipt, reason: str, width: int) -> Iterator[Line]:
     mark, style = MARKS.get(receipt.verdict, FAILED_MARK)
     summary, detail = _headline(receipt, reason)
-    return Line(((f"{mark} ", style), (summary, "summary"), (detail, style)))
+    first, *rest = wrap_line(Line(((summary, "summary"), (detail, style))), width - 4)
+    yield Line(((f"{mark} ", style), *first.segments))
+    yield from indent(rest, "  ")
 
 
 def _task(
@@ -237,9 +257,9 @@ def _figures(receipt: Receipt, width: int) -> Iterator[Line]:
     if receipt.isolation_scope:
         yield from (styled_line(f"  {line}", "dim") for line in wrap_text(f"it {receipt.isolation_scope}", width - 2))
     for line in receipt.found:
-        yield styled_line(f"  found: {escape_unprintable(line)}", "dim")
+        yield from wrap_line(styled_line(f"  found: {escape_unprintable(line)}", "dim"), width)
     for line in receipt.plan_changes:
-        yield styled_line(f"  changed: {escape_unprintable(line)}", "state.denied")
+        yield from wrap_line(styled_line(f"  changed: {escape_unprintable(line)}", "state.denied"), width)
     if receipt.plan_changes:
         yield styled_line(f"  the run uses its own plan; to take the new one: {receipt.resume} --replan", "dim")
     for line in receipt.refused:

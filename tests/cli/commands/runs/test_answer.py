@@ -116,8 +116,14 @@ def test_a_refused_answer_names_what_to_do(repository: Path) -> None:
     effect = asking(repository, "r1")
     done = bridle("answer", effect, "", "--approve", cwd=repository)
     assert (done.code, "pass --approve without a text" in done.stderr) == (2, True)
-    assert "no effect 'NOPE' in run r1" in bridle("answer", "NOPE", "yes", cwd=repository).stderr
+    assert (
+        "no open question of a task or an id like 'NOPE' in run r1"
+        in bridle("answer", "NOPE", "yes", cwd=repository).stderr
+    )
     assert bridle("answer", effect, "yes", cwd=repository).code == 0
+    assert (
+        "no question is open in run r1, so 'NOPE' names none" in bridle("answer", "NOPE", "yes", cwd=repository).stderr
+    )
     assert f"bridle task:show r1 {effect} prints its result" in bridle("answer", effect, "no", cwd=repository).stderr
 
 
