@@ -58,7 +58,7 @@ def ensure(folder: Path) -> dict[str, Path]:
 
 
 def small_lines(chance: random.Random) -> Iterator[Line]:
-    """Short turns with partial messages, for ever."""
+    """Short turns with partial messages, forever."""
     yield _init()
     number = 0
     while True:
@@ -68,7 +68,7 @@ def small_lines(chance: random.Random) -> Iterator[Line]:
 
 
 def mixed_lines(chance: random.Random) -> Iterator[Line]:
-    """Turns whose tools answer at length, for ever."""
+    """Turns whose tools answer at length, forever."""
     yield _init()
     number = 0
     while True:

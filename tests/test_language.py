@@ -44,6 +44,8 @@ REPLACEMENTS = {
     "(?:all|one|those|anyone) whom?": "the role: user, agent, caller, driver, worker, reader",
     '(?<=""")(?:Those|The same|It|They)': "the noun that is meant: a docstring is complete without the one before it",
     "(?<=# )(?-i:Those|The same)": "the noun that is meant",
+    "for ever": "forever",
+    "of the moment": "current",
     '(?<=""")(?:Say|Tell)': "what the function does: return, yield, print, notify",
 }
 

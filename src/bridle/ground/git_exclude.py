@@ -25,7 +25,7 @@ _FILE_LIMIT_BYTES = 1024 * 1024  # of .git/info/exclude, which is a short list o
 
 
 def exclude_from_git(workspace: Path, *, runs: Path | None = None) -> None:
-    """Keep Bridle's folders out of git's sight; the repository's .gitignore is never changed.
+    """Hide Bridle's folders from git; the repository's .gitignore is never changed.
 
     Also `runs`, a folder of runs that is elsewhere in the workspace: a rollback would undo its journals. Each folder
     has a .gitignore of its own: rules of the repository such as `!*.json` outweigh those of `.git/info/exclude`.

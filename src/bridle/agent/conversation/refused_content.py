@@ -19,7 +19,7 @@ def without_refused(messages: list[Message], failure: ModelFailure) -> list[Mess
     """Return the messages without the content that a failed request was refused for, or None.
 
     Of several pictures or documents those of the newest message go: the older ones were accepted before. Each call
-    removes something, so that a request is not repeated for ever.
+    removes something, so that a request is not repeated forever.
     """
     kinds = _refused_kinds(failure)
     if kinds is None:

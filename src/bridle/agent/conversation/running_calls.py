@@ -56,7 +56,7 @@ class RunningCalls:
         try:
             done = await self._run(call)
         except Exception as error:
-            self._finished.put_nowait(error)  # the turn would wait for this call for ever
+            self._finished.put_nowait(error)  # the turn would wait for this call forever
             raise
         self._finished.put_nowait(done)
         return done

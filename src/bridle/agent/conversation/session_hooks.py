@@ -41,7 +41,7 @@ class SessionHooks:
         effort: Callable[[], str | None],
         agent: Mapping[str, str] | None = None,
     ) -> None:
-        """`mode` and `effort` return those of the moment; `agent` are the fields that name a sub-agent."""
+        """`mode` and `effort` return the current ones; `agent` are the fields that name a sub-agent."""
         self.hooks = hooks
         self.mode, self.effort, self._agent = mode, effort, dict(agent or {})
         self._contexts: list[str] = []

@@ -43,7 +43,7 @@ async def run_command(
 
 
 class _Output:
-    """Collects standard output, and sees whether its first line says `{"async": true}`."""
+    """Collects standard output, and notes a first line `{"async": true}`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, is_async: asyncio.Event) -> None:
         self.data = bytearray()

@@ -76,7 +76,7 @@ class Hooks:
     ) -> HookOutcome:
         """Run the hooks of an event whose pattern matches the subject; each one once, and all at once.
 
-        `context` are the fields of the moment: the mode, the sub-agent; `fields` are those of the event.
+        `context` are the fields of the session: the mode, the sub-agent; `fields` are those of the event.
         """
         matching = [matcher for matcher in self._table.get(event, ()) if matcher.matches(subject)]
         hooks = [

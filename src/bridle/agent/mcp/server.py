@@ -19,7 +19,7 @@ from bridle.errors import ServerFailure
 MCP_VERSION = "2025-11-25"
 # The versions that a server may answer with.
 MCP_VERSIONS = frozenset({MCP_VERSION, "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"})
-# No more pages of a list are read, as in Claude Code: a server may have a next page for ever.
+# No more pages of a list are read, as in Claude Code: a server may have a next page forever.
 PAGES = 20
 
 CONNECTED, FAILED, PENDING, DISABLED, NEEDS_AUTH = "connected", "failed", "pending", "disabled", "needs-auth"

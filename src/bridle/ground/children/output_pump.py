@@ -117,7 +117,7 @@ class Pump:
                 self._step()
         finally:
             self.handoff.end()
-            if self._exit_at is None:  # so that no one waits for the exit for ever
+            if self._exit_at is None:  # so that no one waits for the exit forever
                 self._check_exit()
 
     def _is_done(self) -> bool:

@@ -5,7 +5,7 @@ nor by its token. But the new parent of an orphan is its nearest ancestor that i
 exits when no descendant is left, which the kernel reports exactly, so its exit is the proof.
 
 It is a fork of the keeper, which is small and has no threads: a fork of Bridle would cost more the larger Bridle is,
-and could wait for ever for a lock of another thread. All signals but SIGCHLD stay blocked: it is the last to end.
+and could wait forever for a lock of another thread. All signals but SIGCHLD stay blocked: it is the last to end.
 Linux only.
 """
 

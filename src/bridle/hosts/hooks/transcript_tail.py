@@ -44,7 +44,7 @@ def last_text(path: str, *, block_bytes: int = FIRST_BLOCK_BYTES) -> str | None:
 def last_message(path: str, *, block_bytes: int = FIRST_BLOCK_BYTES) -> LastMessage | None:
     """Return the last message of the main agent, or None."""
     try:
-        # O_NONBLOCK: opening a named pipe without a writer would wait for ever.
+        # O_NONBLOCK: opening a named pipe without a writer would wait forever.
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (OSError, ValueError) as error:  # ValueError: an invalid path
         raise DiskError(f"could not read the transcript {path!a}: {error}") from error

@@ -19,7 +19,7 @@ from bridle.workspace.commit import CommitInfo
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:bridle:receipt:v1"
 
-# The receipt's commands and states of the moment, which prove nothing.
+# The commands and current states of the receipt, which prove nothing.
 _OMITTED = (
     *(
         "resume",

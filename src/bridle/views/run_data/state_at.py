@@ -76,7 +76,7 @@ def _working_copy(store: FileStore, state: State, environment: Mapping[str, str]
 
 
 def _recorded_trees(store: FileStore, state: State) -> Iterator[str]:
-    """Yield the names by which git may know the files of the moment: those of the newest result that recorded some."""
+    """Yield the names by which git may know the current files: those of the newest result that recorded some."""
     for effect in reversed(state.resolved):
         try:
             fields = JsonFields(store.result(effect).value)

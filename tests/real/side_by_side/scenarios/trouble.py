@@ -51,7 +51,7 @@ SCENARIOS = (
         (says("Half", stop_reason="max_tokens"), says("and the rest.")),
     ),
     Scenario("an answer without content", (prompt("go"),), (says(), says("Here."))),
-    Scenario("an answer without content for ever", (prompt("go"),), (says(),) * 9),
+    Scenario("an answer without content forever", (prompt("go"),), (says(),) * 9),
     Scenario(
         "a stop in the middle of the model's own work",
         (prompt("go"),),

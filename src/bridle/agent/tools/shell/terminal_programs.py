@@ -1,6 +1,6 @@
 """Ends programs of a command that wait for keys of a terminal, which no command has.
 
-At the end of an empty input some of them (vi) read from their output instead. Where that is a pipe, they wait for ever.
+At the end of an empty input some of them (vi) read from their output instead. Where that is a pipe, they wait forever.
 """
 
 from __future__ import annotations
