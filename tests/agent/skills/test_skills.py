@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
+from bridle.agent.permissions.rules.policy import Policy
+from bridle.agent.permissions.rules.syntax import parse_rules
 from bridle.agent.skills.catalogue import Skills, discover_skills
+from bridle.agent.skills.plugins import Plugin, load_plugins
 from bridle.agent.skills.slash_commands import ExpandedPrompt, LocalAnswer, Meaning, expand_slash_command
 from bridle.agent.tools.contract.tool import ToolResult, run_tool
 from bridle.agent.tools.skill import SkillTool
@@ -49,6 +52,10 @@ class Home:
         """Find what was written."""
         return discover_skills(self.project, self.config, **options)
 
+    def plugins(self) -> tuple[Plugin, ...]:
+        """Read the plugin, and one that is missing."""
+        return load_plugins(self.project, [self.plugin, self.plugin / "missing"]).loaded
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
@@ -83,7 +90,7 @@ def test_skills_are_launched_as_recorded(home: Home) -> None:
     home.skill("greet", GREET)
     home.put("plugin/.claude-plugin/plugin.json", '{"name": "demo-plugin"}')
     home.put("plugin/skills/pskill/SKILL.md", "---\nname: pskill\ndescription: d\n---\nPLUGIN SKILL BODY\n")
-    skills = home.discover(plugin_folders=[home.plugin])
+    skills = home.discover(plugins=home.plugins())
     seen = 0
     for asked, block, detail in recorded("20-skills", "Skill"):
         answer = call(skills, asked["input"]["skill"], asked["input"].get("args"))
@@ -110,7 +117,7 @@ def test_they_come_in_the_measured_order_under_the_measured_names(home: Home) ->
     home.put("project/.claude/commands/dir/SKILL.md", "---\ndescription: dirskill\n---\nbody dir\n")
     home.put("config/commands/ucmd.md", "user command\n")
     home.put("plugin/commands/pcmd.md", "---\ndescription: plug cmd\n---\nplug cmd body\n")
-    skills = home.discover(plugin_folders=[home.plugin, home.plugin / "missing"])
+    skills = home.discover(plugins=home.plugins())
     assert skills.names() == ["uskill", "hidden", "noargs", "othername"]
     assert skills.slash_commands() == [
         *("uskill", "hidden", "noargs", "othername", "plain"),
@@ -172,7 +179,7 @@ def test_named_arguments_and_places_are_put_in(home: Home) -> None:
         "---\ndescription: d\narguments: who what\n---\n${CLAUDE_SKILL_DIR} ${CLAUDE_SESSION_ID} $who $what $whom\n",
     )
     home.put("plugin/skills/p/SKILL.md", "---\ndescription: p\n---\nat ${CLAUDE_PLUGIN_ROOT}\n")
-    skills = home.discover(plugin_folders=[home.plugin])
+    skills = home.discover(plugins=home.plugins())
     folder = f"{home.project}/.claude/skills/d"
     assert call(skills, "d", "aa bb").follow_up == (
         f"Base directory for this skill: {folder}\n\n{folder} session-1 aa bb $whom\n",
@@ -325,11 +332,39 @@ def test_what_cannot_be_launched_is_refused(home: Home, name: str, said: str) ->
     assert answer.content == f"<tool_use_error>{said}</tool_use_error>"
 
 
-def test_the_launch_of_a_skill_is_reported(home: Home) -> None:
+ASKS, FREE, DENIED = "NeedsApproval", "Allowed", "Denied"
+
+
+@pytest.mark.parametrize(
+    ("name", "rules", "verdict"),
+    [
+        ("plain", {}, FREE),
+        ("none", {}, FREE),
+        ("g", {}, ASKS),
+        ("/g", {}, ASKS),
+        ("Fancy Name", {}, ASKS),
+        ("g", {"allow": "Skill(g)"}, FREE),
+        ("g", {"allow": "Skill"}, FREE),
+        ("g", {"mode": "bypassPermissions"}, FREE),
+        ("g", {"mode": "dontAsk"}, DENIED),
+        ("g", {"deny": "Skill(g)"}, DENIED),
+        (" g ", {"deny": "Skill(g)"}, DENIED),
+        ("Fancy Name", {"deny": "Skill(g)"}, DENIED),
+        ("sub/inner", {"deny": "Skill(sub:inner)"}, DENIED),
+        ("plain", {"ask": "Skill(plain)"}, ASKS),
+    ],
+)
+def test_rules_hold_for_a_skill_by_every_name_and_one_that_allows_tools_needs_approval(
+    home: Home, name: str, rules: dict[str, str], verdict: str
+) -> None:
     home.skill("g", FILLED)
-    begun: list[tuple[str, ...]] = []
-    call(home.discover(), "g", on_launch=lambda skill: begun.append(skill.allowed_tools))
-    assert begun == [("Bash(git *)", "Read")]
+    home.skill("plain", "---\ndescription: d\n---\nbody\n")
+    home.put("project/.claude/commands/sub/inner.md", "body\n")
+    allow, deny, ask = (tuple(parse_rules([rules[key]] if key in rules else [])) for key in ("allow", "deny", "ask"))
+    mode = rules.get("mode", "default")
+    policy = Policy(cwd=str(home.project), home="/", mode=mode, allow=allow, deny=deny, ask=ask)
+    tool = SkillTool(home.discover(), session_id="session-1")
+    assert type(tool.judge({"skill": name}, policy)).__name__ == verdict
 
 
 def test_a_skill_that_vanished_is_a_clear_failure(home: Home) -> None:

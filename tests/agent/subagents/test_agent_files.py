@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bridle.agent.skills.plugins import load_plugins
 from bridle.agent.subagents import agent_files
 from bridle.agent.subagents.agent_files import agents_in, plugin_agents
 
@@ -42,6 +43,5 @@ def test_a_plugin_is_named_by_its_manifest_or_its_folder(tmp_path: Path) -> None
         write(folder / "agents" / "a.md", "a")
     (named / ".claude-plugin").mkdir()
     (named / ".claude-plugin" / "plugin.json").write_text('{"name": "plug"}', encoding="utf-8")
-    (plain / ".claude-plugin").mkdir()
-    (plain / ".claude-plugin" / "plugin.json").write_text("[", encoding="utf-8")
-    assert [agent.name for agent in plugin_agents([named, plain])] == ["plug:a", "two:a"]
+    plugins = load_plugins(tmp_path, ["one", "two"]).loaded
+    assert [agent.name for agent in plugin_agents(plugins)] == ["plug:a", "two:a"]

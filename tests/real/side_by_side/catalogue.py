@@ -16,6 +16,7 @@ from tests.real.side_by_side.scenarios import (
     mcp,
     models,
     permissions,
+    plugins,
     replays,
     sessions,
     sources,
@@ -51,6 +52,7 @@ GROUPS = (
     sources,
     controls,
     web_search,
+    plugins,
 )
 
 

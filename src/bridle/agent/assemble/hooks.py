@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from bridle.agent.assemble.run_inputs import RunInputs
+from bridle.agent.assemble.run_inputs import RunInputs, plugins_of
 from bridle.agent.control.host_requests import HostRequests
 from bridle.agent.conversation.message_log import MessageLog
 from bridle.agent.conversation.model_setup import ModelSetup
@@ -22,7 +21,8 @@ from bridle.agent.permissions.decide import decide
 from bridle.agent.permissions.rules.policy import Denied
 from bridle.agent.permissions.rules.syntax import parse_rules
 from bridle.agent.sessions.session import new_uuid
-from bridle.agent.settings.settings_file import JsonObject, read_object
+from bridle.agent.settings.settings_file import read_object
+from bridle.agent.skills.plugins import MANIFEST, Plugin
 from bridle.agent.stdio.output_events import HookResponse, HookStarted
 
 # The hooks of this event are printed always, those of others with --include-hook-events.
@@ -61,22 +61,27 @@ def _configured(inputs: RunInputs) -> tuple[HookTable, tuple[str, ...]]:
     if inputs.options.is_bare or inputs.options.is_safe or inputs.settings.other.get("disableAllHooks") is True:
         return {}, ()
     found = [settings_hooks(value, f"the {source} settings") for source, value in inputs.settings.hooks]
-    found += [_of_plugin(inputs.cwd / folder, inputs) for folder in inputs.options.plugin_dirs]
+    found += [table for plugin in plugins_of(inputs).loaded for table in _of_plugin(plugin, inputs)]
     return merge_hooks(*(table for table, _ in found)), tuple(line for _, lines in found for line in lines)
 
 
-def _of_plugin(folder: Path, inputs: RunInputs) -> tuple[HookTable, tuple[str, ...]]:
-    path = folder / "hooks" / "hooks.json"
-    try:
-        document = read_object(path)
-    except ValueError as error:
-        return {}, (f"Ignoring {path}: {error}",)
-    hooks: JsonObject | Any = (document or {}).get("hooks", {})
-    if not isinstance(hooks, dict):
-        return {}, (f"Ignoring {path}: hooks must be an object",)
-    data = inputs.config_folder / "plugins" / "data" / folder.name
-    variables = {"CLAUDE_PLUGIN_ROOT": str(folder), "CLAUDE_PLUGIN_DATA": str(data)}
-    return settings_hooks(hooks, str(path), variables)
+def _of_plugin(plugin: Plugin, inputs: RunInputs) -> list[tuple[HookTable, tuple[str, ...]]]:
+    data = inputs.config_folder / "plugins" / "data" / plugin.path.name
+    variables = {"CLAUDE_PLUGIN_ROOT": str(plugin.path), "CLAUDE_PLUGIN_DATA": str(data)}
+    found: list[tuple[HookTable, tuple[str, ...]]] = []
+    for place in plugin.hooks:
+        path = plugin.path / place if isinstance(place, str) else plugin.path / MANIFEST
+        try:
+            document = place if not isinstance(place, str) else read_object(path) if plugin.path.is_dir() else None
+        except ValueError as error:
+            found.append(({}, (f"Ignoring {path}: {error}",)))
+            continue
+        hooks: Any = (document or {}).get("hooks", {} if isinstance(place, str) else document)
+        if isinstance(hooks, dict):
+            found.append(settings_hooks(hooks, str(path), variables))
+        else:
+            found.append(({}, (f"Ignoring {path}: hooks must be an object",)))
+    return found
 
 
 def _environment(inputs: RunInputs, setup: ModelSetup, session_id: str) -> dict[str, str]:

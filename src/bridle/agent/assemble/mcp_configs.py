@@ -9,10 +9,11 @@ from typing import Any
 
 import msgspec
 
-from bridle.agent.assemble.run_inputs import RunInputs
+from bridle.agent.assemble.run_inputs import RunInputs, plugins_of
 from bridle.agent.mcp.config import ServerConfig, parse_servers
 from bridle.agent.prompt.system_prompt import read_file
 from bridle.agent.settings.settings_file import read_object
+from bridle.agent.skills.plugins import Plugin
 from bridle.errors import UsageError
 from bridle.ground import trust
 from bridle.ground.git_folder import folders_up_to_top
@@ -33,8 +34,8 @@ def find_servers(inputs: RunInputs) -> FoundServers:
     options, warnings = inputs.options, list[str]()
     found: list[ServerConfig] = []
     if not (options.is_strict_mcp or options.is_bare or options.is_safe):
-        for folder in options.plugin_dirs:
-            found += _of_plugin(inputs.cwd / folder, inputs, warnings)
+        for plugin in plugins_of(inputs).loaded:
+            found += _of_plugin(plugin, inputs, warnings)
         found += _of_registers(inputs, warnings)
     for text in options.mcp_configs:
         found += parse_servers(_of_flag(text, inputs.cwd), "dynamic", _variables(inputs))
@@ -104,18 +105,15 @@ def _of_project(inputs: RunInputs, warnings: list[str]) -> list[ServerConfig]:
     return found
 
 
-def _of_plugin(folder: Path, inputs: RunInputs, warnings: list[str]) -> list[ServerConfig]:
-    manifest = _read(folder / ".claude-plugin" / "plugin.json", warnings) or {}
-    name = manifest.get("name")
-    prefix = f"plugin:{name if isinstance(name, str) and name.strip() else folder.name}:"
-    variables = {**_variables(inputs), "CLAUDE_PLUGIN_ROOT": str(folder)}
-    named = manifest.get("mcpServers")
-    paths = [PROJECT_FILE, *([named] if isinstance(named, str) else [])]
-    documents = [_read(folder / path, warnings) or {} for path in paths]
-    tables = [_object(document, "mcpServers") if "mcpServers" in document else document for document in documents]
-    if isinstance(named, dict):
-        tables.append(named)
-    return [config for table in tables for config in parse_servers(table, "dynamic", variables, prefix=prefix)]
+def _of_plugin(plugin: Plugin, inputs: RunInputs, warnings: list[str]) -> list[ServerConfig]:
+    variables = {**_variables(inputs), "CLAUDE_PLUGIN_ROOT": str(plugin.path)}
+    found: list[ServerConfig] = []
+    for place in plugin.servers if plugin.path.is_dir() else ():
+        document = _read(plugin.path / place, warnings) if isinstance(place, str) else place
+        if isinstance(document, dict):
+            table = _object(document, "mcpServers") if "mcpServers" in document else document
+            found += parse_servers(table, "dynamic", variables, prefix=f"plugin:{plugin.name}:")
+    return found
 
 
 def _variables(inputs: RunInputs) -> Mapping[str, str]:

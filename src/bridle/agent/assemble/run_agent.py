@@ -19,7 +19,7 @@ from bridle.agent.assemble.permission_policy import make_policy
 from bridle.agent.assemble.prompt import nested_instructions
 from bridle.agent.assemble.read_inputs import read_inputs
 from bridle.agent.assemble.resumed_state import keep_tasks, restore_state
-from bridle.agent.assemble.run_inputs import RunInputs, folder_warnings
+from bridle.agent.assemble.run_inputs import RunInputs, folder_warnings, plugins_of
 from bridle.agent.assemble.session_description import SessionDescription
 from bridle.agent.assemble.subagents import AgentFactory, find_agents, with_main_agent
 from bridle.agent.command_line.options import Options
@@ -109,7 +109,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
     keep_tasks(inputs, session, tools)
     inline = run_tools.inline_commands(tools, setup)
     if options.has_commands:
-        tools.append(run_tools.skill_tool(skills, setup, session.id, inline))
+        tools.append(run_tools.skill_tool(skills, session.id, inline))
     structured = StructuredOutput(Schema.parse(options.json_schema)) if options.json_schema is not None else None
     log = MessageLog(session, writer := _writer(inputs, output))
     if options.mirrors:
@@ -212,7 +212,15 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
     )
     return Run(
         conversation,
-        MessageLoop(conversation, background, skills, inline, _start(session, shell, hooks, servers), servers.expand),
+        MessageLoop(
+            conversation,
+            background,
+            skills,
+            inline,
+            _start(session, shell, hooks, servers),
+            servers.expand,
+            partial(run_tools.rules_of_skill, inputs),
+        ),
         writer,
         shell,
         control,
@@ -257,7 +265,7 @@ def _skills(inputs: RunInputs, policy: Policy) -> Skills:
     return discover_skills(
         inputs.cwd,
         inputs.config_folder,
-        plugin_folders=[inputs.cwd / folder for folder in options.plugin_dirs],
+        plugins=plugins_of(inputs).loaded,
         folders=[Path(folder) for folder in policy.folders],
         sources=options.setting_sources,
         is_hidden=lambda path: is_hidden(path, policy),

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from bridle.agent.command_line.options import Options
 from bridle.agent.settings.load_settings import Settings
+
+if TYPE_CHECKING:
+    from bridle.agent.skills.plugins import Plugins
 
 
 class RunInputs(msgspec.Struct, frozen=True):
@@ -20,6 +24,13 @@ class RunInputs(msgspec.Struct, frozen=True):
     config_folder: Path
     environment: Mapping[str, str]
     """The environment of the process, with the variables of the settings."""
+
+
+def plugins_of(inputs: RunInputs) -> Plugins:
+    """Return the plugins of the command line."""
+    from bridle.agent.skills.plugins import load_plugins  # late: not every start needs them
+
+    return load_plugins(inputs.cwd, inputs.options.plugin_dirs)
 
 
 def folder_warnings(inputs: RunInputs) -> list[str]:

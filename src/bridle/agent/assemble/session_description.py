@@ -6,7 +6,7 @@ from msgspec import UNSET
 
 from bridle.agent.assemble.mcp_servers import RunServers
 from bridle.agent.assemble.prompt import Prompt
-from bridle.agent.assemble.run_inputs import RunInputs
+from bridle.agent.assemble.run_inputs import RunInputs, plugins_of
 from bridle.agent.conversation.message_loop import COMMANDS
 from bridle.agent.conversation.model_setup import ModelSetup, RequestHead
 from bridle.agent.model.api.credentials import NO_SOURCE, CredentialSource
@@ -30,7 +30,7 @@ class SessionDescription:
         credentials: CredentialSource | None,
     ) -> None:
         self._inputs, self._setup, self._toolbox, self._skills = inputs, setup, toolbox, skills
-        self._agents = agents
+        self._agents, self._plugins = agents, plugins_of(inputs)
         self.servers = servers
         self.key_source = credentials.source if credentials is not None else NO_SOURCE
         self.prompt = Prompt(inputs, setup)
@@ -48,20 +48,10 @@ class SessionDescription:
             agents=tuple(self._agents.names),
             skills=self._skills.names(),
             plugins=self._skills.plugins(),
-            plugin_errors=self._plugin_errors() or UNSET,
+            plugin_errors=list(self._plugins.errors) or UNSET,
+            plugin_warnings=list(self._plugins.warnings) or UNSET,
             betas=self._inputs.options.betas or UNSET,
         )
-
-    def _plugin_errors(self) -> list[dict[str, str]]:
-        return [
-            {
-                "plugin": f"inline[{place}]",
-                "type": "path-not-found",
-                "message": f"Path not found: {folder} (commands)",
-            }
-            for place, folder in enumerate(self._inputs.options.plugin_dirs)
-            if not (self._inputs.cwd / folder).exists()
-        ]
 
     def _slash_commands(self) -> list[str]:
         if not self._inputs.options.has_commands:

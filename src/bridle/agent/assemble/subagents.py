@@ -13,7 +13,7 @@ import msgspec
 
 from bridle.agent.assemble import tools as run_tools
 from bridle.agent.assemble.prompt import context_scope
-from bridle.agent.assemble.run_inputs import RunInputs
+from bridle.agent.assemble.run_inputs import RunInputs, plugins_of
 from bridle.agent.compaction.compact_history import Compactor
 from bridle.agent.conversation.conversation import Conversation
 from bridle.agent.conversation.message_log import MessageLog
@@ -71,7 +71,7 @@ def find_agents(inputs: RunInputs) -> tuple[Agents, tuple[str, ...]]:
     options, found = inputs.options, [*BUILT_IN]
     if not (options.is_bare or options.is_safe):
         sources = options.setting_sources
-        found += plugin_agents([inputs.cwd / folder for folder in options.plugin_dirs])
+        found += plugin_agents(plugins_of(inputs).loaded)
         if sources is None or "user" in sources:
             found += agents_in(inputs.config_folder / "agents", "user")
         if sources is None or "project" in sources:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
-import msgspec
-
 from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.conversation.message_loop import COMMANDS
 from bridle.agent.conversation.model_setup import ModelSetup
@@ -16,7 +14,7 @@ from bridle.agent.permissions.decide import decide
 from bridle.agent.permissions.offered_tools import DEFAULT_CHOICE, offered
 from bridle.agent.permissions.rules.file_access import is_hidden
 from bridle.agent.permissions.rules.policy import Allowed, Policy, with_mode
-from bridle.agent.permissions.rules.syntax import names_tool, parse_rules
+from bridle.agent.permissions.rules.syntax import Rule, names_tool, parse_rules
 from bridle.agent.sessions.open_session import project_folder
 from bridle.agent.skills.catalogue import Skills
 from bridle.agent.skills.skill_files import Skill
@@ -31,6 +29,7 @@ from bridle.agent.tools.shell_tools import shell_tools
 from bridle.agent.tools.skill import SkillTool
 from bridle.agent.tools.structured_output import StructuredOutput
 from bridle.agent.tools.toolbox import Toolbox
+from bridle.ground import trust
 
 BARE_TOOLS = ("Bash", "Edit", "Read")
 TASK_LIST = ("TaskCreate", "TaskGet", "TaskList", "TaskUpdate")
@@ -74,15 +73,18 @@ def make_tools(
     return [tool for tool in tools if tool.name not in unused]
 
 
-def skill_tool(skills: Skills, setup: ModelSetup, session_id: str, inline: Inline) -> Tool:
-    """Make the Skill tool; skills outside the project bring their own permissions."""
+def skill_tool(skills: Skills, session_id: str, inline: Inline) -> Tool:
+    """Make the Skill tool."""
+    return SkillTool(skills, session_id=session_id, inline=inline, local_commands=COMMANDS)
 
-    def allow_tools(skill: Skill) -> None:
-        if skill.source != "project" and skill.allowed_tools:
-            rules = (*setup.policy.allow, *parse_rules(skill.allowed_tools))
-            setup.policy = msgspec.structs.replace(setup.policy, allow=rules)
 
-    return SkillTool(skills, session_id=session_id, inline=inline, on_launch=allow_tools, local_commands=COMMANDS)
+def rules_of_skill(inputs: RunInputs, skill: Skill) -> tuple[Rule, ...]:
+    """Return what a skill allows in the turn in which the user calls it; one of a project if the user trusts it."""
+    if skill.source == "project" and not trust.are_settings_trusted(
+        inputs.cwd, inputs.environment, inputs.config_folder
+    ):
+        return ()
+    return tuple(parse_rules(skill.allowed_tools))
 
 
 def host_tools(setup: ModelSetup, on_mode: Callable[[str], None]) -> list[Tool]:

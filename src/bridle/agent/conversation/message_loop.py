@@ -6,8 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from bridle.agent.conversation.conversation import Conversation, SkillCall, merge
+from bridle.agent.conversation.model_setup import allowed
 from bridle.agent.model.api.question import Block
+from bridle.agent.permissions.rules.syntax import Rule
 from bridle.agent.skills.catalogue import Skills
+from bridle.agent.skills.skill_files import Skill
 from bridle.agent.stdio.inbox import Prompt
 from bridle.agent.tools.shell.background import BackgroundTasks
 from bridle.errors import UserError
@@ -34,14 +37,16 @@ class MessageLoop:
         inline: Callable[[str], Awaitable[str]],
         start: Callable[[], Awaitable[None]],
         expand_prompt: Callable[[str], Awaitable[tuple[str, list[Block]] | None]],
+        rules_of: Callable[[Skill], tuple[Rule, ...]],
     ) -> None:
         """`inline` runs the commands in a skill's text, `start` the hooks at the start of the session.
 
-        `expand_prompt` returns the name and the blocks of the prompt of an MCP server that a slash command calls.
+        `expand_prompt` returns the name and the blocks of the prompt of an MCP server that a slash command calls,
+        `rules_of` what a skill allows in the turn in which the user calls it.
         """
         self._conversation, self._background, self._skills = conversation, background, skills
         self._inline, self._start, self._has_started = inline, start, False
-        self._expand_prompt = expand_prompt
+        self._expand_prompt, self._rules_of = expand_prompt, rules_of
         self._inbox = conversation.inbox
 
     async def run(self, first: Prompt | None) -> None:
@@ -113,9 +118,10 @@ class MessageLoop:
                 self._conversation.answer_locally(prompt, expansion.text, is_error=expansion.is_error)
             case ExpandedPrompt():
                 shown, *bodies = expansion.texts
-                await self._conversation.turn(
-                    prompt, skill=SkillCall(shown, "\n".join(bodies), f"{expansion.skill.source}Settings")
-                )
+                with allowed(self._conversation.setup, self._rules_of(expansion.skill)):
+                    await self._conversation.turn(
+                        prompt, skill=SkillCall(shown, "\n".join(bodies), f"{expansion.skill.source}Settings")
+                    )
             case None:
                 await self._conversation.turn(prompt)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 
 import msgspec
 
 from bridle.agent.model.api.models import Model
 from bridle.agent.model.api.question import Block
 from bridle.agent.permissions.rules.policy import Policy, with_shell_folder
+from bridle.agent.permissions.rules.syntax import Rule
 from bridle.agent.prompt.instructions import Instructions
 
 
@@ -47,6 +49,17 @@ class ModelSetup(msgspec.Struct):
     def current_policy(self) -> Policy:
         """Return the policy for a call that runs now."""
         return with_shell_folder(self.policy, self.shell_folder())
+
+
+@contextmanager
+def allowed(setup: ModelSetup, rules: tuple[Rule, ...]) -> Iterator[None]:
+    """Allow more as long as the block lasts; other changes of the policy stay."""
+    setup.policy = msgspec.structs.replace(setup.policy, allow=(*setup.policy.allow, *rules))
+    try:
+        yield
+    finally:
+        kept = tuple(rule for rule in setup.policy.allow if not any(rule is added for added in rules))
+        setup.policy = msgspec.structs.replace(setup.policy, allow=kept)
 
 
 class RequestHead(msgspec.Struct, frozen=True):

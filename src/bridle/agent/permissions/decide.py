@@ -39,6 +39,8 @@ _FREE_TOOLS: Final = frozenset(
 )
 
 
+FREE: Final = "needs no permission"
+
 # Tools whose approval is the user's own answer: no rule and no mode replaces it.
 _USER_TOOLS: Final = frozenset({"AskUserQuestion", "EnterPlanMode", "ExitPlanMode"})
 
@@ -50,6 +52,16 @@ def decide(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
     if isinstance(verdict, NeedsApproval) and policy.mode == "dontAsk":
         return Denied(denial_messages.dont_ask(tool, verdict.advice))
     return verdict
+
+
+def approval_of_skill(name: str, policy: Policy) -> Verdict:
+    """Return the verdict on a skill that allows tools: the user allows it, by a rule or when asked."""
+    advice = denial_messages.advise(f"Skill({name})")
+    if policy.mode == "dontAsk":
+        return Denied(denial_messages.dont_ask("Skill", advice))
+    content = {"toolName": "Skill", "ruleContent": name}
+    suggestion = {"type": "addRules", "rules": [content], "behavior": "allow", "destination": "localSettings"}
+    return NeedsApproval(f"Execute skill: {name}", advice, None, (suggestion,))
 
 
 def only_reads(arguments: Mapping[str, Any], policy: Policy) -> bool:
@@ -96,7 +108,7 @@ def _decide_other(tool: str, arguments: Mapping[str, Any], policy: Policy) -> Ve
         if rule:
             return Allowed(f"rule {rule}")
         if tool in _FREE_TOOLS:
-            return Allowed("needs no permission")
+            return Allowed(FREE)
     return _ask_other(tool, specifier)
 
 
@@ -117,7 +129,7 @@ def _subject(tool: str, arguments: Mapping[str, Any]) -> str | None:
     if tool == "WebFetch":
         return f"domain:{_domain(arguments.get('url'))}"
     if tool == "Skill":
-        return str(arguments.get("skill", "")).lstrip("/")
+        return str(arguments.get("skill", "")).strip().lstrip("/")
     if tool == "Agent":
         return str(arguments.get("subagent_type") or "general-purpose")
     return None
@@ -135,6 +147,8 @@ def _other_rule(rules: tuple[Rule, ...], tool: str, specifier: str | None) -> Ru
 def _matches(tool: str, pattern: str, specifier: str) -> bool:
     if tool == "WebFetch":
         return _matches_domain(pattern, specifier)
+    if tool == "Agent":  # an agent is found in other letters too
+        pattern, specifier = pattern.lower(), specifier.lower()
     if pattern.endswith(":*"):
         return specifier == pattern[:-2] or specifier.startswith(pattern[:-2])
     from fnmatch import fnmatchcase

@@ -8,23 +8,26 @@ They come from these places; of two with the same name the first is used:
     .claude/skillsets/**/*.md|yaml|json several skills under one name: `skills:` or `preload:` lists them, `advertise:`
                                         those to load on demand; skillsets:name if a skill has the same name
     .claude/commands/**/*.md            the project's commands, then the user's
-    <plugin>/commands, <plugin>/skills  those of plugins, named plugin:name
+    <plugin>/commands, <plugin>/skills  those of plugins, or where the manifest says, named plugin:name
 
 Only their first lines are read, and names are looked up in a table: a name never becomes a path.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from bridle.agent.skills import skill_files
-from bridle.agent.skills.skill_files import Kind, Plugin, Skill, SkillFile, Source
+from bridle.agent.skills.skill_files import Kind, Skill, SkillFile, Source
 from bridle.ground.git_folder import folders_up_to_top, leads_out
+
+if TYPE_CHECKING:
+    from bridle.agent.skills.plugins import Plugin
 
 # The description of a skill in the listing for the model.
 DESCRIPTION_CHARACTERS = 1536
@@ -108,7 +111,7 @@ def discover_skills(
     cwd: Path,
     config_folder: Path,
     *,
-    plugin_folders: Sequence[Path] = (),
+    plugins: Sequence[Plugin] = (),
     folders: Sequence[Path] = (),
     sources: Sequence[str] | None = None,
     is_hidden: Callable[[str], bool] = lambda _path: False,
@@ -134,10 +137,11 @@ def discover_skills(
         reader.read_project("command", tree, skill_files.documents_in(tree / "commands"))
     if with_user:
         reader.read("command", "user", skill_files.documents_in(config_folder / "commands"))
-    plugins = [Plugin(_plugin_name(folder), folder) for folder in plugin_folders if folder.is_dir()]
     for plugin in plugins:
-        reader.read("command", "plugin", skill_files.documents_in(plugin.path / "commands"), plugin)
-        reader.read("skill", "plugin", skill_files.skills_in(plugin.path / "skills"), plugin)
+        for path in plugin.commands:
+            reader.read("command", "plugin", skill_files.documents_at(path), plugin)
+        for path in plugin.skills:
+            reader.read("skill", "plugin", skill_files.skills_at(path), plugin)
     return Skills(reader.skills, plugins, reader.warnings, reader.links_out)
 
 
@@ -181,15 +185,6 @@ class _Reader:
         real = os.path.realpath(path)
         is_link = real != os.path.join(os.path.realpath(project), os.path.relpath(path, project))
         return is_link and self._is_hidden(real)
-
-
-def _plugin_name(folder: Path) -> str:
-    text = skill_files.read_head(folder / ".claude-plugin" / "plugin.json")
-    try:
-        name = json.loads(text or "{}").get("name")
-    except (ValueError, AttributeError, RecursionError):
-        name = None
-    return name if isinstance(name, str) and name.strip() else folder.name
 
 
 def _line(skill: Skill, limit_characters: int) -> str:

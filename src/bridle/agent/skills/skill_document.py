@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from bridle.agent.skills import frontmatter, skill_files
-from bridle.agent.skills.skill_files import Kind, Plugin, Skill, SkillFile, Source
+from bridle.agent.skills.plugins import Plugin
+from bridle.agent.skills.skill_files import Kind, Skill, SkillFile, Source
 
 
 class _Fields(msgspec.Struct, rename="kebab"):
@@ -74,7 +75,7 @@ def _skill(file: SkillFile, kind: Kind, source: Source, document: frontmatter.Do
         folder=file.path.parent if file.is_folder else None,
         description=described or (f"skillset: {contents}" if contents else file.name),
         is_described=own is not None or when is not None,
-        title=_title(fields, file, kind),
+        title=_title(fields, file, kind, plugin),
         argument_hint=frontmatter.as_text(_hint(fields.argument_hint)) or "",
         argument_names=frontmatter.as_words(fields.arguments),
         allowed_tools=frontmatter.as_words(fields.allowed_tools),
@@ -101,9 +102,9 @@ def _members(fields: _Fields) -> tuple[tuple[str, ...], tuple[tuple[str, str], .
     return tuple(included), tuple(on_demand)
 
 
-def _title(fields: _Fields, file: SkillFile, kind: Kind) -> str | None:
+def _title(fields: _Fields, file: SkillFile, kind: Kind, plugin: Plugin | None) -> str | None:
     title = frontmatter.as_text(fields.name)
-    return title if kind != "command" and title != file.name else None
+    return title if kind != "command" and (title != file.name or plugin is not None) else None
 
 
 def _hint(hint: object) -> object:

@@ -74,13 +74,6 @@ class Skill(msgspec.Struct, frozen=True):
     """Why a skillset cannot be used: it is not JSON or YAML."""
 
 
-class Plugin(msgspec.Struct, frozen=True):
-    """A plugin with skills."""
-
-    name: str
-    path: Path
-
-
 def skills_in(folder: Path) -> list[SkillFile]:
     """Return the skills of a folder: its subfolders with a SKILL.md."""
     entries = _entries(folder)
@@ -89,6 +82,20 @@ def skills_in(folder: Path) -> list[SkillFile]:
         for entry in entries
         if re.fullmatch(_NAME, entry.name) and os.path.isfile(folder / entry.name / SKILL_FILE)
     ][:DOCUMENT_LIMIT]
+
+
+def skills_at(path: Path) -> list[SkillFile]:
+    """Return the skills of a folder, or the one that the folder itself is."""
+    if os.path.isfile(path / SKILL_FILE) and re.fullmatch(_NAME, path.name):
+        return [SkillFile(path.name, path / SKILL_FILE)]
+    return skills_in(path)
+
+
+def documents_at(path: Path) -> list[SkillFile]:
+    """Return the documents below a folder, or the one that the path names."""
+    if os.path.isfile(path):
+        return [SkillFile(path.stem, path)] if path.suffix == ".md" and re.fullmatch(_NAME, path.stem) else []
+    return documents_in(path)
 
 
 def documents_in(folder: Path, suffixes: tuple[str, ...] = (".md",)) -> list[SkillFile]:

@@ -34,6 +34,7 @@ class Init(System, kw_only=True):
     skills: list[str]
     plugins: list[dict[str, str]]
     plugin_errors: list[dict[str, str]] | UnsetType = UNSET
+    plugin_warnings: list[dict[str, str]] | UnsetType = UNSET
     betas: tuple[str, ...] | UnsetType = UNSET
     analytics_disabled: bool = True
     product_feedback_disabled: bool = True

@@ -90,7 +90,7 @@ class AgentTool:
             return failed_result(f"Agent type '{name}' not found. Available agents: {known}")
         identity = AgentIdentity(
             id=new_agent_id(),
-            type=name,
+            type=definition.name,
             description=request.description,
             prompt=request.prompt,
             call_id=call_id,

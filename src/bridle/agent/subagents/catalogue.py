@@ -32,8 +32,11 @@ class Agents:
             self._known[definition.name] = definition
 
     def find(self, name: str) -> AgentDefinition | None:
-        """Return the definition of that name."""
-        return self._known.get(name)
+        """Return the definition of that name; one in other letters if it is the only one."""
+        if (exact := self._known.get(name)) is not None:
+            return exact
+        alike = [agent for known, agent in self._known.items() if known.lower() == name.lower()]
+        return alike[0] if len(alike) == 1 else None
 
     def allowed(self, policy: Policy) -> list[AgentDefinition]:
         """Return the agents that no rule denies."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
-from typing import ClassVar
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import Any, ClassVar
 
 import msgspec
 
+from bridle.agent.permissions.decide import FREE, approval_of_skill, decide
+from bridle.agent.permissions.rules.policy import Allowed, Denied, NeedsApproval, Policy, Verdict
 from bridle.agent.skills.catalogue import Skills
 from bridle.agent.skills.skill_files import Skill
 from bridle.agent.tools.contract.input_schema import JsonSchema, input_schema
@@ -40,15 +42,24 @@ class SkillTool:
         *,
         session_id: str,
         inline: Callable[[str], Awaitable[str]] | None = None,
-        on_launch: Callable[[Skill], None] | None = None,
         local_commands: Collection[str] = (),
     ) -> None:
-        """Run inline commands with `inline`; `on_launch` is called with each skill, which may allow tools."""
+        """Run inline commands with `inline`."""
         self._skills = skills
         self._session_id = session_id
         self._inline = inline
-        self._on_launch = on_launch
         self._local_commands = local_commands
+
+    def judge(self, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
+        """Decide about a call: rules hold for every name of a skill, and one that allows tools needs approval."""
+        verdict, skill = decide(self.name, arguments, policy), self._skills.find(str(arguments.get("skill", "")))
+        if skill is None or isinstance(verdict, Denied):
+            return verdict
+        by_name = decide(self.name, {"skill": skill.name}, policy)
+        if isinstance(by_name, Denied) or not skill.allowed_tools:
+            return by_name if isinstance(by_name, Denied | NeedsApproval) else verdict
+        is_free = all(isinstance(each, Allowed) and each.reason == FREE for each in (verdict, by_name))
+        return approval_of_skill(skill.name, policy) if is_free else verdict
 
     async def run(self, request: SkillInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
         name = request.skill.strip().removeprefix("/")
@@ -63,8 +74,6 @@ class SkillTool:
             )
         except UserError as error:
             return failed_result(str(error))
-        if self._on_launch is not None:
-            self._on_launch(skill)
         return ToolResult(f"Launching skill: {name}", detail=_detail(name, skill), follow_up=(text,))
 
     def _rejection(self, name: str, skill: Skill | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -161,7 +162,7 @@ class Toolbox:
         runs = self._with_arguments(call, before.arguments)
         if runs.refusal is not None:
             return FinishedCall(call, runs.refusal)
-        verdict = _after_hooks(decide(runs.name, runs.arguments, policy()), before)
+        verdict = _after_hooks(self._decide(runs, policy()), before)
         self._note(f"{call.name} {call.call_id}: {verdict}")
         if isinstance(verdict, NeedsApproval) and verdict.kind != "mode" and self._approver is not None:
             shown = show_arguments(runs.name, runs.arguments, policy())
@@ -176,13 +177,18 @@ class Toolbox:
             runs = self._with_arguments(runs, as_sent(runs.arguments, shown, decision.arguments))
             if runs.refusal is not None:
                 return FinishedCall(call, runs.refusal)
-            verdict = _approved(decide(runs.name, runs.arguments, policy()), "the host approved")
+            verdict = _approved(self._decide(runs, policy()), "the host approved")
         if isinstance(verdict, Denied):
             return FinishedCall(call, _denied(verdict.text), is_denied=verdict.is_listed)
         if isinstance(verdict, NeedsApproval):  # no user is there to decide
             return FinishedCall(call, failed_result(verdict.text), is_denied=True)
         shown = show_arguments(runs.name, runs.arguments, policy())
         return await self._execute(call, runs, verdict, shown)
+
+    def _decide(self, call: ToolCall, policy: Policy) -> Verdict:
+        tool = self._offered.get(canonical(call.name))
+        judge: Callable[[dict[str, Any], Policy], Verdict] = getattr(tool, "judge", partial(decide, call.name))
+        return judge(call.arguments, policy)
 
     def _with_arguments(self, call: ToolCall, arguments: dict[str, Any] | None) -> ToolCall:
         """Return a call with the arguments of a hook or the host; those that are invalid become its refusal."""
