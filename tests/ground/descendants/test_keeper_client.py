@@ -183,6 +183,8 @@ sys.stdin.readline()
         program.stdin.write("\n")
         program.stdin.flush()
         assert program.stdout.readline() == "again\n"
+        # Until the new one has its own program, its command line is that of the harness.
+        eventually(lambda: [pid for pid in keepers_of(program.pid) if pid != first] != [])
         (second,) = keepers_of(program.pid)
         assert second != first
         program.kill()

@@ -77,7 +77,8 @@ def _options(command: click.Command) -> Iterator[CompletedOption]:
 
 def _words(name: str, command: click.Command) -> tuple[str, ...]:
     if name == "help":
-        return tuple(find_pages())
+        built = (entry.name for entry in command_table.USER_COMMANDS if entry.module is not None)
+        return tuple(dict.fromkeys((*find_pages(), *built)))
     if isinstance(command, click.Group):
         return tuple(command.commands)
     first = next((one for one in command.params if isinstance(one, click.Argument)), None)

@@ -26,6 +26,7 @@ CASES = [
     ("bridle plan --agent cl", ["claude"]),
     ("bridle plugin unin", ["uninstall"]),
     ("bridle help plan-f", ["plan-format"]),
+    ("bridle help conf", ["config"]),
     ("bridle-cli rec", ["receipt"]),
 ]
 
