@@ -100,7 +100,7 @@ def texts_of_readers(executed: Sequence[Simple], line: str) -> set[Simple]:
 
 
 def _only_reads(simple: Simple, executed: Sequence[Simple], line: str) -> bool:
-    """Whether a command reads files, and no other one can execute what it prints."""
+    """Return whether a command reads files, and no other one can execute what it prints."""
     if not _is_reader(simple):
         return False
     return not _CONSUMED.search(line) or all(_is_reader(other) for other in executed)

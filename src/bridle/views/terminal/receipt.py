@@ -106,7 +106,7 @@ def _baseline(receipt: Receipt, width: int) -> Iterator[Line]:
 
 
 def _cannot_start(check: CheckReceipt) -> bool:
-    """Whether the plan is at fault: that a task's own check fails before the task is done is expected."""
+    """Return whether the plan is at fault: that a task's own check fails before the task is done is expected."""
     result = CheckResult(
         command=check.command, owner=check.owner, exit_code=check.exit_code, output=check.output or check.excerpt
     )
