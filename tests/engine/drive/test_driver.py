@@ -756,6 +756,22 @@ def test_a_process_that_reports_its_state_is_not_replayed_for_it(tmp_path: Path)
     assert states == [[], [0], [0, 1], [0, 1], [0, 1]]
 
 
+def test_a_state_that_nobody_is_shown_is_built_once_at_the_end(tmp_path: Path) -> None:
+    driven = new_driven_run(
+        tmp_path,
+        """
+        async def process(inputs, ctx):
+            built, done = [], []
+            ctx.report_state = lambda: built.append(len(built)) or [len(built), list(done)]
+            for command in ("true", "true", "true"):
+                done.append((await ctx.task(shell, {"command": command}))["exitCode"])
+            await ctx.breakpoint({"question": "Again?"}, label="again")
+        """,
+    )
+    waiting = driven.drive()
+    assert (waiting.status, waiting.process_state) == ("waiting", [1, [0, 0, 0]])
+
+
 def test_a_state_is_not_returned_once_the_process_has_results_that_it_has_not_received(tmp_path: Path) -> None:
     class Line:
         may_repeat = True

@@ -36,6 +36,29 @@ def test_names_are_listed_in_order_without_temporary_files(journal: Path) -> Non
     assert names(journal) == NAMES
 
 
+@pytest.mark.parametrize("known", range(4))
+def test_new_names_follow_the_known_ones(journal: Path, known: int) -> None:
+    place, crc = QuickPath(str(journal)), folder_names.names_crc(NAMES[:known])
+    assert folder_names.list_new_names(place, known, crc) == NAMES[known:]
+    assert folder_names.list_new_names(place, known, crc ^ 1) is None
+    assert folder_names.list_new_names(place, 4, crc) is None
+    for name in (b"\xff.json", b"000000.x.json", b"x.json"):
+        foreign = os.path.join(os.fsencode(journal), name)
+        os.close(os.open(foreign, os.O_CREAT | os.O_WRONLY))
+        with pytest.raises(JournalBroken, match="its name is not that of an entry"):
+            folder_names.list_new_names(place, known, crc)
+        os.unlink(foreign)
+
+
+def test_new_names_with_more_digits_follow_the_others(tmp_path: Path) -> None:
+    names = [(999_998, ULIDS[0]), (999_999, ULIDS[1]), (1_000_000, ULIDS[2])]
+    for name in names:
+        (tmp_path / file_name(*name)).touch()
+    for known in range(4):
+        crc = folder_names.names_crc(names[:known])
+        assert folder_names.list_new_names(QuickPath(str(tmp_path)), known, crc) == names[known:]
+
+
 def test_a_gap_is_listed_as_it_is(journal: Path) -> None:
     (journal / file_name(*NAMES[1])).unlink()
     assert names(journal) == [NAMES[0], NAMES[2]]

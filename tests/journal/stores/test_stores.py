@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from collections.abc import Callable
 from itertools import cycle, pairwise
@@ -290,6 +291,54 @@ def test_a_store_that_keeps_what_it_saw_reads_only_what_is_new(tmp_path: Path) -
     assert again is state, "what was read once was read again"
     assert [effect.effect_id for effect in again.resolved] == [one.effect_id for one in other.state().resolved]
     assert [kept.result(effect).value for effect in again.resolved] == [{"number": number} for number in range(51)]
+
+
+def test_a_store_that_reads_while_another_one_writes_keeps_what_it_saw(tmp_path: Path) -> None:
+    new = NewRun(run_id="r", process_id="demo", entry=tmp_path / "p.py")
+    run = create_run(tmp_path / "runs", new, proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT)
+    append(run)  # from here on there is a pack
+    kept, other = FileStore(run, reuses_view=True), FileStore(run)
+    state, seen = kept.state(), []
+    for number in range(4):
+        with other.write("test") as writer:
+            effect_id = writer.new_id()
+            writer.request(make_request(effect_id, number))
+            if number % 2:
+                seen.append(kept.position().seq)
+            writer.resolve(effect_id, ok({"number": number}))
+            for _ in range(number):
+                writer.append("BRIDLE_X", {"number": number})
+                seen.append(kept.state().position.seq)
+        assert kept.state() is state, "what was read once was read again"
+        if number == 2:  # its own entries follow those that it saw before the pack had them
+            with kept.write("test") as writer:
+                writer.append("BRIDLE_X", {})
+    assert seen == sorted({*seen})
+    again = FileStore(run).state()
+    assert (state.position.seq, state.position.ulid) == (again.position.seq, again.position.ulid)
+    assert [effect.effect_id for effect in state.resolved] == [effect.effect_id for effect in again.resolved]
+    assert [kept.result(effect).value for effect in state.resolved] == [{"number": number} for number in range(4)]
+    assert [entry.data for entry in state.notes] == [entry.data for entry in again.notes]
+
+
+def test_a_store_whose_unpacked_entries_are_not_those_of_the_pack_reads_the_journal_anew(tmp_path: Path) -> None:
+    new = NewRun(run_id="r", process_id="demo", entry=tmp_path / "p.py")
+    run = create_run(tmp_path / "runs", new, proof="0" * 32, ulid=ids(1)[0], created_at=MOMENT)
+    append(run)
+    shutil.copytree(run, tmp_path / "other")
+    kept = FileStore(run, reuses_view=True)
+    state = kept.state()
+    with FileStore(run).write("test") as writer:
+        writer.append("BRIDLE_X", {"of": "this"})
+        assert kept.state() is state
+    append(tmp_path / "other")
+    pack = layout.STATE + "/" + layout.PACK_FILE
+    shutil.rmtree(run / layout.JOURNAL)
+    shutil.copytree(tmp_path / "other" / layout.JOURNAL, run / layout.JOURNAL)
+    shutil.copy(tmp_path / "other" / pack, run / pack)
+    again = kept.state()
+    assert again is not state
+    assert again.position.ulid == list(FileStore(run).entries())[-1].ulid
 
 
 def test_a_pack_that_was_replaced_or_torn_under_a_store_that_keeps_what_it_saw_is_noticed(tmp_path: Path) -> None:

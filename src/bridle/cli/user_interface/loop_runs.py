@@ -208,7 +208,7 @@ async def drive_to_receipt(
                     display.say,
                     with_hooks=with_hooks,
                     watch=display.watch,
-                    on_receipt=display.show_receipt,
+                    on_receipt=display.on_receipt,
                     sandbox=chosen,
                     record=commands.pop() if commands else None,
                     new_plan=new_plan,

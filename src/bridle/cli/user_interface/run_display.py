@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
@@ -52,8 +52,9 @@ class RunDisplay(Protocol):
         """Show a progress event."""
         ...
 
-    def show_receipt(self, receipt: Receipt) -> None:
-        """Show the present state of the run."""
+    @property
+    def on_receipt(self) -> Callable[[Receipt], None] | None:
+        """Return the function that shows the present state of the run; None where it is not shown, nor built."""
         ...
 
     def may_iterate(self) -> bool:
@@ -86,6 +87,8 @@ def _is_parallel(folders: tuple[Path, ...]) -> bool:
 class LineDisplay:
     """Prints a line for each event."""
 
+    on_receipt: Callable[[Receipt], None] | None = None
+
     def __init__(self, run: Path, folders: tuple[Path, ...], inputs: RunInputs, mask: Mask) -> None:
         self._printer = RunPrinter(
             tuple(task.title for task in inputs.plan.tasks),
@@ -105,9 +108,6 @@ class LineDisplay:
     def watch(self, progress: Progress) -> None:
         """Show a progress event."""
         self._printer.print(progress)
-
-    def show_receipt(self, _receipt: Receipt) -> None:
-        """Print nothing: each event has its line already."""
 
     def may_iterate(self) -> bool:
         """Return True: there is no keyboard."""
@@ -179,7 +179,7 @@ class LiveDisplay:
         """Return False while the user wants a pause."""
         return not self._keys.pauses
 
-    def show_receipt(self, receipt: Receipt) -> None:
+    def on_receipt(self, receipt: Receipt) -> None:
         """Show the present state of the run."""
         if not self._has_receipt:
             self._screen.set_elapsed(receipt.seconds, now=self._clock.now().timestamp())

@@ -99,7 +99,7 @@ class Driver:
         environment: Mapping[str, str] = os.environ,
         say: Say = lambda _line: None,
         performers: Mapping[str, Performer] | None = None,
-        on_process_state: Callable[[Any], None] = lambda _state: None,
+        on_process_state: Callable[[Any], None] | None = None,
     ) -> None:
         environment = without_repository_variables(environment)
         mask = Mask(secret_values(environment))
@@ -156,6 +156,7 @@ class Driver:
                 self._say(f"the last driver of this run (process {lock.predecessor.pid}) was killed; continuing")
                 await self._worktrees.sweep({effect.effect_id for effect in state.resolved})
             result = await self._run()
+            state = result.iteration.process_state
         finally:
             await wait_uncancelled(asyncio.ensure_future(self._effects.cancel_all()))
             self._engine.close()
@@ -163,7 +164,7 @@ class Driver:
             self._worktrees.close()
             lock.release()
         is_current = _ids(result.iteration) <= self._version().pending
-        return replace(result, process_state=result.iteration.process_state) if is_current else result
+        return replace(result, process_state=state) if is_current else result
 
     async def _run(self) -> DriveResult:
         deadline = clock.monotonic() + self._options.limit_seconds
@@ -209,7 +210,7 @@ class Driver:
             self._say_once(warning)
         self._recorded_starts &= _ids(report)
         await self._effects.cancel_except(_ids(report))
-        if report.process_state is not None:
+        if self._on_process_state is not None and report.report_state is not None:
             self._on_process_state(report.process_state)
         return report
 

@@ -200,7 +200,7 @@ class Engine:
                 writer.append(effect_attempts.STARTED, effect_attempts.started_data(action.effect, attempt))
         status, reason = iteration_report.waiting_status(actions)
         return self._report(
-            number, status, reason, actions=actions, warnings=warnings, process_state=replay.process_state
+            number, status, reason, actions=actions, warnings=warnings, report_state=replay.report_state
         )
 
     def _completed(
@@ -217,7 +217,7 @@ class Engine:
             return self._failed(not_json, writer, state, number, warnings)
         ended = writer.append(RUN_COMPLETED, {"outputRef": output_ref})
         self.close()
-        return self._report_completed(ended, number, warnings)._replace(process_state=replay.process_state)
+        return self._report_completed(ended, number, warnings)._replace(report_state=replay.report_state)
 
     def _failed(
         self, error: BaseException, writer: Writer, state: State, number: int, warnings: tuple[str, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from bridle.engine.process.effects import BREAKPOINT, SLEEP, WAITING_KINDS
@@ -139,8 +139,14 @@ class Iteration(NamedTuple):
     warnings: tuple[str, ...] = ()
     """Messages for the user, such as errors of tasks that the process did not await."""
     hook_status: str = "skipped"
-    process_state: Any = None
-    """What the process reports about itself through `ctx.report_state`; None once the run has ended otherwise."""
+    report_state: Callable[[], Any] | None = None
+    """The function by which the process reports about itself, until the next iteration; None once the run has ended
+    otherwise. A state may list all that a long run has done, and is built only where it is read."""
+
+    @property
+    def process_state(self) -> Any:
+        """Return what the process reports about itself now, else None."""
+        return None if self.report_state is None else self.report_state()
 
     @property
     def until_ms(self) -> int | None:

@@ -80,9 +80,14 @@ class Replay:
         return self._main.result()
 
     @property
+    def report_state(self) -> Callable[[], Any] | None:
+        """Return the function that returns the present state of a process that reports it, else None."""
+        return self._context.report_state
+
+    @property
     def process_state(self) -> Any:
         """Return the present state of a process that reports it, else None."""
-        return None if self._context.report_state is None else self._context.report_state()
+        return None if self.report_state is None else self.report_state()
 
     @property
     def error(self) -> BaseException | None:

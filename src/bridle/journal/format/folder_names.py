@@ -35,13 +35,28 @@ Mark = tuple[int, int]
 
 def list_names(journal: Path) -> list[Name]:
     """Return the names of all entries in order; skip temporary files, raise for foreign files."""
+    return sorted(_parse(_entries_of(journal), journal))
+
+
+def list_new_names(journal: Path, known: int, crc: int) -> list[Name] | None:
+    """Return the names after the first `known` ones; None if those do not have this checksum.
+
+    The known names are not parsed, which would take most of the time.
+    """
+    found = _entries_of(journal)
+    if len(found) >= known and crc32("".join(found[:known]).encode("utf-8", "surrogateescape")) == crc:
+        return sorted(_parse(found[known:], journal))
+    names = sorted(_parse(found, journal))
+    return names[known:] if len(names) >= known and names_crc(names[:known]) == crc else None
+
+
+def _entries_of(journal: Path) -> list[str]:
     try:
-        found = _stable_listing(journal)
+        return _stable_listing(journal)
     except FileNotFoundError as error:
         raise RunNotFound(f"no journal at {journal}", remedy="Check the path of the run.") from error
     except OSError as error:
         raise JournalBroken(f"could not list the journal {journal}: {error.strerror}") from error
-    return sorted(_parse(found, journal))
 
 
 def list_file_names(journal: Path) -> list[str]:

@@ -28,6 +28,8 @@ FIRST_ENTRY_BYTES = 4 * 1024
 # The separator of an entry's fields and data; it does not occur in JSON on one line.
 _TAB = b"\t"
 _NEWLINE = ord("\n")
+# The tags of lines with an entry.
+_ENTRIES = frozenset("qrel")
 
 # The errors that reading garbage may raise.
 _GARBAGE = (OSError, codec.BadText, JournalBroken, ValueError, TypeError, KeyError, IndexError, AttributeError)
@@ -168,10 +170,11 @@ def _named_entries(lines: list[tuple[object, bytes]]) -> Iterator[tuple[Name, En
                 yield (seq, ulid), None
 
 
-def read_more(path: Path, packed: Packed, known: End, load: Load) -> bool:
+def read_more(path: Path, packed: Packed, known: End, load: Load, applied: list[Entry]) -> bool:
     """Read what was appended to the pack since then; return False if it is another pack, or incomplete.
 
-    Its seal contains the checksum of everything before it, so that earlier lines need not be read again.
+    Its seal contains the checksum of everything before it, so that earlier lines need not be read again. `applied` are
+    the next entries if the state has them already; those that the pack has now are removed from the list.
     """
     try:
         fd = disk.open_regular(path, follow_links=False)
@@ -179,11 +182,19 @@ def read_more(path: Path, packed: Packed, known: End, load: Load) -> bool:
         return False
     try:
         more = os.pread(fd, os.fstat(fd).st_size - known.size, known.size)
-        return _read_more(more, packed, known, load)
+        return _read_more(more, packed, known, load, applied)
     except _GARBAGE:
         return False
     finally:
         os.close(fd)
+
+
+def size(path: Path) -> int | None:
+    """Return the size of the pack; None if it is missing."""
+    try:
+        return os.stat(path, follow_symlinks=False).st_size
+    except OSError:
+        return None
 
 
 def was_changed(text: bytes) -> bool:
@@ -198,7 +209,7 @@ def was_changed(text: bytes) -> bool:
     return seal.crc != crc32(text[: sum(len(line) + 1 for line in lines[:-1])])
 
 
-def _read_more(more: bytes, packed: Packed, known: End, load: Load) -> bool:
+def _read_more(more: bytes, packed: Packed, known: End, load: Load, applied: list[Entry]) -> bool:
     head, _, last = more[:-1].rpartition(b"\n")
     seal = write_pack.seal_of(codec.parse(write_pack.text_of(last)))
     body = more[: len(more) - len(last) - 1]
@@ -209,7 +220,10 @@ def _read_more(more: bytes, packed: Packed, known: End, load: Load) -> bool:
     records = [codec.parse(part[0]) for part in parts]
     for record, part in zip(records, parts, strict=True):
         if isinstance(record, list):
-            _take(record, part[2], packed, load)
+            if applied and record[0] in _ENTRIES:
+                _confirm(record, applied.pop(0), packed)
+            else:
+                _take(record, part[2], packed, load)
     checkpoint_bytes = known.checkpoint_bytes
     if seal.checkpoint != known.checkpoint:
         begin = seal.checkpoint - known.size
@@ -292,6 +306,17 @@ def _take(record: list, data: bytes, packed: Packed, load: Load) -> None:  # typ
         elif tag == "v":
             packed.stamps.update(record[1])
         return
+    packed.entries.append(entry)
+
+
+def _confirm(record: list, entry: Entry, packed: Packed) -> None:  # type: ignore[type-arg]  # any JSON
+    """Take the line of an entry that the state has already, with the value or the digest that only the line has."""
+    if (record[1], record[2]) != (entry.seq, entry.ulid):
+        raise codec.BadText("it is of another journal")
+    if record[0] == "q" and record[9] is not None:
+        packed.digests[record[4]] = record[9]
+    elif record[0] == "r" and len(record) == 7:
+        packed.values[record[4]] = record[6]
     packed.entries.append(entry)
 
 

@@ -97,24 +97,30 @@ class View:
     def refresh(self) -> bool:
         """Read only what is new since the last use; return False if that is not possible.
 
-        Only for a view with the full state and a complete pack; after a failure the view is unusable.
+        Only for a view with the full state and a valid pack; after a failure the view is unusable.
         """
-        if self._end is None or self._state is None or self.unpacked:
+        if self._end is None or self._state is None:
             return False
-        if self.is_current():
+        if not self.unpacked and self.is_current():
             return True
-        if not read_pack.read_more(self._place.pack, self.packed, self._end, self._place.load):
+        if read_pack.size(self._place.pack) == self._end.size:  # a writer is between an entry and its line
+            return self.catch_up()
+        return self._read_more(self._end, self._state.position) and (self.is_current() or self.catch_up())
+
+    def _read_more(self, known: write_pack.End, position: Position) -> bool:
+        """Read what the pack has more; return False if it is another one, or lacks entries that the view has."""
+        if not read_pack.read_more(self._place.pack, self.packed, known, self._place.load, self.unpacked):
             return False
         seal, self._end = self.packed.seal, self.packed.end
-        if seal is None or seal.seq != self._state.position.seq:
+        if seal is None or seal.seq != position.seq:
             return False
         self._names_crc, self._mark, self._is_our_mark = seal.names_crc, seal.mark, seal.mark is not None
-        return self.is_current() or self.catch_up()
+        return True
 
     @property
     def is_reusable(self) -> bool:
-        """Return whether the view may be kept: it is complete, and so is the pack."""
-        return self._state is self.packed.state and self._end is not None and not self.unpacked
+        """Return whether the view may be kept: it has the full state, and the pack is valid as far as it goes."""
+        return self._state is self.packed.state and self._end is not None
 
     @property
     def position(self) -> Position:
@@ -144,13 +150,10 @@ class View:
         """Read new entries; return False if the known ones are not those of the folder."""
         # The mark is read before the names: the next reader then notices a change in between.
         self._mark, self._is_our_mark = folder_names.mark_of(self._place.journal), False
-        found = folder_names.list_names(self._place.journal)
-        known = self.position.seq
-        if len(found) < known or folder_names.names_crc(found[:known]) != self._names_crc:
-            return False
-        for seq, ulid in found[known:]:
+        new = folder_names.list_new_names(self._place.journal, self.position.seq, self._names_crc)
+        for seq, ulid in new or ():
             self.take(self._place.load(seq, ulid))
-        return True
+        return new is not None
 
     def _check_newest_exists(self, packed: list[folder_names.Name]) -> None:
         """Raise if the pack of this journal has a next entry."""

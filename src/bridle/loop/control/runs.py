@@ -101,7 +101,7 @@ async def drive_loop_run(
     *,
     with_hooks: bool = True,
     watch: Listener = unwatched,
-    on_receipt: OnReceipt = lambda _receipt: None,
+    on_receipt: OnReceipt | None = None,
     sandbox: ChosenSandbox | None = None,
     record: Callable[[], None] | None = None,
     new_plan: Plan | None = None,
@@ -262,7 +262,7 @@ async def _drive_once(
     context: RunContext,
     inputs: RunInputs,
     hooks: Hooks,
-    on_receipt: OnReceipt,
+    on_receipt: OnReceipt | None,
     delivery: Delivery,
     may_iterate: Callable[[], bool],
 ) -> DriveResult | RunEnd:
@@ -288,7 +288,7 @@ async def _drive_once(
     copies = Worktrees(context, has_worktree=settings.uses_worktrees)
     earlier = time_used.earlier_drivers(store.state(), interrupted, read_driver_times(run))
 
-    def show(receipt: Receipt) -> None:
+    def show(receipt: Receipt, on_receipt: OnReceipt) -> None:
         """Show a receipt with what earlier drivers used, and the limits in force."""
         receipt = current_state.with_interrupted(receipt, interrupted.only(kept.position().pending))
         limits = messages.limits_in_force(settings.limits)
@@ -304,7 +304,7 @@ async def _drive_once(
             environment=context.environment,
             say=context.say,
             performers=performers(messages, copies, time, delivery),
-            on_process_state=show,
+            on_process_state=None if on_receipt is None else partial(show, on_receipt=on_receipt),
         )
         async with write_driver_time(run, time):
             return await driver.drive()

@@ -24,7 +24,7 @@ from bridle.loop.process.merge_queue import MergeQueue, setup_failure
 from bridle.loop.process.messages import Messages
 from bridle.loop.process.output_identity import output_identity
 from bridle.loop.process.questions import Questions, remember_answer
-from bridle.loop.process.receipt import Receipt, build_receipt, describe_isolation
+from bridle.loop.process.receipt import Receipt, TaskReceipts, build_receipt, describe_isolation
 from bridle.loop.process.required_checks import RequiredChecks
 from bridle.loop.process.task_state import ACCEPTED, FINAL, RunState, TaskState, Usage, Verdict
 from bridle.loop.process.user_changes import adopt_user_changes
@@ -87,6 +87,7 @@ class Loop:
         self._questions = Questions(ctx, self.state)
         self._paused: Paused | None = None
         self._is_summarizing = False
+        self._task_receipts = TaskReceipts()
         ctx.report_state = self.receipt
 
     async def run(self) -> Receipt:
@@ -394,4 +395,5 @@ class Loop:
             copies=tuple(self._workers.copies(self.state)),
             tip=self._workers.tip,
             isolation=describe_isolation(tuple(self._requests.isolations)),
+            built=self._task_receipts,
         )

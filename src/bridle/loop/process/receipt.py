@@ -236,6 +236,23 @@ class Receipt(JsonRecord, frozen=True, kw_only=True):
         return document
 
 
+class TaskReceipts:
+    """The receipts of the tasks of one run, each built again only after its task has changed.
+
+    A process reports its state after every effect, and most tasks of a long plan are as they were.
+    """
+
+    def __init__(self) -> None:
+        self._built: dict[str, tuple[tuple[object, ...], TaskReceipt]] = {}
+
+    def of(self, task: TaskState) -> TaskReceipt:
+        """Return the receipt of a task as it is now."""
+        now, built = _content_of(task), self._built.get(task.title)
+        if built is None or built[0] != now:
+            built = self._built[task.title] = now, _task(task)
+        return built[1]
+
+
 def build_receipt(
     inputs: RunInputs,
     state: RunState,
@@ -245,8 +262,13 @@ def build_receipt(
     copies: Collection[WorkerCopy] = (),
     tip: str = "",
     isolation: str = "",
+    built: TaskReceipts | None = None,
 ) -> Receipt:
-    """Build the receipt of a run from its inputs and its state; `copies` are those of parallel workers."""
+    """Build the receipt of a run from its inputs and its state; `copies` are those of parallel workers.
+
+    `built` keeps the receipts of its tasks for the next call.
+    """
+    built = built or TaskReceipts()
     workers = {copy.number for copy in copies}
     usage, tasks = state.usage, list(state.tasks.values())
     verified = Usage()
@@ -259,7 +281,7 @@ def build_receipt(
         plan=inputs.plan.source or inputs.plan.title,
         branch=inputs.branch,
         verdict=verdict(tasks),
-        tasks=tuple(_task(task) for task in tasks),
+        tasks=tuple(map(built.of, tasks)),
         baseline=tuple(_baseline_check(result) for result in state.baseline),
         setup=None if state.setup is None else msgspec.convert(state.setup, CheckReceipt, from_attributes=True),
         commits=_commits(tasks, is_distinct=inputs.has_current_decisions),
@@ -315,6 +337,15 @@ def verdict(tasks: list[TaskState]) -> Verdict:
     if verdicts - ACCEPTED - {Verdict.PENDING}:
         return Verdict.FAILED
     return Verdict.PENDING if Verdict.PENDING in verdicts else Verdict.UNVERIFIED
+
+
+def _content_of(task: TaskState) -> tuple[object, ...]:
+    """Return what the receipt of a task is built from, in a form that does not change with the task."""
+    return (
+        *(task.verdict, task.reason, task.iterations, task.uncounted, task.tries, task.commit, task.question),
+        *(task.checks, msgspec.structs.astuple(task.usage), msgspec.structs.astuple(task.verified)),
+        *(tuple(task.undone), tuple(task.reported), tuple(task.denials), tuple(task.folded), tuple(task.cut)),
+    )
 
 
 def _task(task: TaskState) -> TaskReceipt:
