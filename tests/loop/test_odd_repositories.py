@@ -322,18 +322,44 @@ def test_a_file_that_a_filter_cannot_convert_is_no_end_of_the_run(tmp_path: Path
     assert "git cannot add it" in reported["a.bin"]
 
 
-@pytest.mark.parametrize("kind", ["sha256", "shallow"])
-def test_other_kinds_of_repositories_are_like_any(tmp_path: Path, kind: str) -> None:
+CLONE = "cd ..; mv repository origin; git -C origin config uploadpack.allowFilter true; git clone -q"
+KINDS = {
+    "sha256": "rm -rf .git; git init -q -b main --object-format=sha256; git add -A; git commit -q -m a",
+    "shallow": f"git commit -q --allow-empty -m 2; {CLONE} --depth 1 file://$PWD/origin repository",
+    "partial": f"{CLONE} --filter=blob:none file://$PWD/origin repository",
+    "borrowed objects": f"{CLONE} --shared origin repository",
+    "separate git folder": "cd ..; git init -q --separate-git-dir=$PWD/git repository",
+    "linked git folder": "mv .git ../git; ln -s ../git .git",
+    "worktree of a bare one": f"{CLONE} --bare origin bare; git -C bare worktree add -q -b a/b-\u00fc ../repository",
+    "symbolic branch": "git symbolic-ref refs/heads/other refs/heads/main; git symbolic-ref HEAD refs/heads/other",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_kinds_of_repositories_are_like_any(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"):
+        monkeypatch.setenv(name, "a")
     here = make_project(tmp_path, FAILS_THEN_DONE, SPOILS)
-    if kind == "sha256":
-        shell(here, "rm -rf .git; git init -q -b main --object-format=sha256; git config user.email a")
-        shell(here, "git config user.name a; git add -A; git commit -q -m a")
-    else:
-        shell(here, "git commit -q --allow-empty -m 2; cd ..; git clone -q --depth 1 file://$PWD/repository clone")
-        here = Project(tmp_path / "clone", here.agent_folder)
+    shell(here, KINDS[kind])
     run_both(here)
     assert committed(here) == ["two"]
+    assert here.git("fsck", "--strict", "--no-dangling", "--no-progress") == ""
     assert_replays(here)
+
+
+def test_modes_and_links_that_git_is_set_to_ignore_are_not_restored(tmp_path: Path) -> None:
+    agent = SPOILS + "if task == 'One':\n    os.chmod('run', 0o644)\n    os.remove('link')\n"
+    here = make_project(tmp_path, FAILS_THEN_DONE, agent, run="#!/bin/sh\n", to="to")
+    (here.folder / "run").chmod(0o755)
+    (here.folder / "link").symlink_to("to")
+    commit_all(here)
+    here.git("config", "core.fileMode", "false")
+    here.git("config", "core.symlinks", "false")
+    run_both(here)
+    assert committed(here) == ["two"]
+    assert (here.folder / "run").stat().st_mode & 0o777 == 0o644
+    assert not (here.folder / "link").is_symlink()
+    assert (here.folder / "link").read_text() == "to"
 
 
 def test_nested_repositories_are_named_and_left_alone(tmp_path: Path) -> None:
