@@ -147,3 +147,47 @@ def test_plan_mode_is_left_only_with_the_users_approval(tmp_path: Path) -> None:
         assert modes == ["default"]
         assert host.last_results()[0] == "more detail"
         assert (host.workspace / "a.txt").exists()
+
+
+def test_a_hook_that_asks_gives_the_host_its_reason_and_every_callback_has_an_id(tmp_path: Path) -> None:
+    with raw_host(tmp_path, calls(("Bash", {"command": "touch x"})), says("no"), flags=ASKS) as host:
+        hooks = {event: [{"hookCallbackIds": [event]}] for event in ("UserPromptSubmit", "PreToolUse", "Stop")}
+        host.request("1", subtype="initialize", hooks=hooks)
+        host.prompt("go")
+        prompt = host.asked("hook_callback")
+        assert prompt["tool_use_id"]
+        assert "init" not in [line.get("subtype") for line in host.lines]
+        host.respond(prompt["request_id"], {})
+        call = host.asked("hook_callback")
+        asks = {
+            "permissionDecision": "ask",
+            "permissionDecisionReason": "sure?",
+            "updatedInput": {"command": "touch y"},
+        }
+        host.respond(call["request_id"], {"hookSpecificOutput": {"hookEventName": "PreToolUse", **asks}})
+        asked = host.asked("can_use_tool")
+        assert (asked["decision_reason"], asked["decision_reason_type"]) == ("sure?", "hook")
+        assert asked["tool_use_id"] == call["tool_use_id"]
+        assert "permission_suggestions" not in asked
+        host.respond(asked["request_id"], {"behavior": "deny", "message": "no"})
+        end = host.asked("hook_callback")
+        assert end["tool_use_id"]
+        host.respond(end["request_id"], {})
+        assert host.result()["permission_denials"][0]["tool_input"] == {"command": "touch y"}
+
+
+@pytest.mark.parametrize("changed", [{}, {"command": "touch x", "mine": 1}])
+def test_an_approval_may_keep_the_input_or_add_to_it(tmp_path: Path, changed: dict[str, Any]) -> None:
+    with raw_host(tmp_path, calls(("Bash", {"command": "touch x"})), says("ok"), flags=ASKS) as host:
+        host.prompt("go")
+        host.respond(host.asked("can_use_tool")["request_id"], {"behavior": "allow", "updatedInput": changed})
+        assert host.result()["permission_denials"] == []
+        assert (host.workspace / "x").exists()
+
+
+def test_the_model_is_not_blamed_for_what_the_host_gives(tmp_path: Path) -> None:
+    with raw_host(tmp_path, calls(("Bash", {"command": "touch x"})), says("ok"), flags=ASKS) as host:
+        host.prompt("go")
+        host.respond(host.asked("can_use_tool")["request_id"], {"behavior": "allow", "updatedInput": {"command": 3}})
+        host.result()
+        assert "The permission handler returned updatedInput for Bash" in host.last_results()[0]

@@ -85,3 +85,40 @@ def test_an_interrupt_during_the_hooks_of_a_prompt_ends_its_turn(tmp_path: Path)
         assert host.result()["subtype"] == "error_during_execution"
         assert "control_cancel_request" in [line["type"] for line in host.lines]
         assert host.end() == 1
+
+
+AGENT = ("Agent", {"description": "d", "prompt": "sub task", "subagent_type": "general-purpose"})
+ASKS = ("--permission-prompt-tool", "stdio")
+
+
+def test_one_of_two_sub_agents_that_ask_is_stopped_and_the_other_ends(tmp_path: Path) -> None:
+    touch = calls(("Bash", {"command": "touch x"}))
+    answers = (calls(AGENT, AGENT), touch, touch, says("its report"), says("done"))
+    with raw_host(tmp_path, *answers, flags=ASKS) as host:
+        host.prompt("go")
+        first, second = host.asked("can_use_tool"), host.asked("can_use_tool")
+        host.request("1", subtype="stop_task", task_id=first["agent_id"])
+        assert host.response("1")["subtype"] == "success"
+        cancelled = [line["request_id"] for line in host.lines if line["type"] == "control_cancel_request"]
+        assert cancelled == [first["request_id"]]
+        host.respond(second["request_id"], {"behavior": "allow", "updatedInput": second["input"]})
+        assert host.result()["result"] == "done"
+        stopped, report = sorted(host.last_results(), key=len)
+        assert stopped == "[Request interrupted by user for tool use]"
+        assert "its report" in report
+        ends = [line["status"] for line in host.lines if line.get("subtype") == "task_notification"]
+        assert sorted(ends) == ["completed", "stopped"]
+
+
+def test_a_command_in_the_background_of_a_sub_agent_is_stopped(tmp_path: Path) -> None:
+    sleeps = ("Bash", {"command": "sleep 60", "run_in_background": True})
+    waits = ("Bash", {"command": "while [ ! -e go ]; do sleep 0.02; done"})
+    answers = (calls(AGENT), calls(sleeps), calls(waits), says("its report"), says("done"))
+    with raw_host(tmp_path, *answers, flags=("--allowedTools", "Bash")) as host:
+        host.prompt("go")
+        started = host.until(lambda line: line.get("task_type") == "local_bash")
+        host.request("1", subtype="stop_task", task_id=started["task_id"])
+        host.until(lambda line: line.get("subtype") == "task_notification" and line["task_id"] == started["task_id"])
+        assert host.lines[-1]["status"] == "stopped"
+        (host.workspace / "go").touch()
+        assert host.result()["result"] == "done"

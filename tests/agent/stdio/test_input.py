@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from bridle.agent.conversation.conversation import merge
 from bridle.agent.stdio.inbox import Inbox, Prompt, Unreadable
-from bridle.agent.stdio.input import Item, listen, read_line
-from bridle.wire.events.events import ControlRequest, ControlResponse
+from bridle.agent.stdio.input import Cancelled, HostRequest, Item, listen, read_line
+from bridle.wire.events.events import ControlResponse
 
 LIMIT_SECONDS = 30.0
 
@@ -35,12 +35,18 @@ def user(content: Any, **more: Any) -> bytes:
         (user([{"type": "text", "text": "hi"}]), Prompt([{"type": "text", "text": "hi"}])),
         (
             line({"type": "control_request", "request_id": "r", "request": {"subtype": "interrupt"}}),
-            ControlRequest(request_id="r", request={"subtype": "interrupt"}),
+            HostRequest("r", {"subtype": "interrupt"}),
         ),
         (
             line({"type": "control_response", "response": {"subtype": "success"}}),
             ControlResponse(response={"subtype": "success"}),
         ),
+        (line({"type": "control_request", "request_id": 7, "request": {}}), HostRequest(7, {})),
+        (line({"type": "control_request", "request": []}), HostRequest(None, {})),
+        (line({"type": "control_cancel_request", "request_id": 7}), Cancelled(7)),
+        (user("half \ud83d of one"), Prompt("half \ufffd of one")),
+        (user("whole \U0001f600"), Prompt("whole \U0001f600")),
+        (user("x").replace(b"x", b"\xff"), Prompt("\ufffd")),
         (line({"type": "keep_alive"}), None),
         (line({"type": "unheard-of", "x": 1}), None),
         (line({"type": 7}), None),
@@ -69,7 +75,8 @@ def test_a_line_is_decoded(data: bytes, item: Item | None) -> None:
         rb'{"type": "user", "message": "\ud800"}',
         user([{"text": "no type"}]),
         line({"type": "control_request"}),
-        line({"type": "control_request", "request_id": 1, "request": {}}),
+        line({"type": "control_request", "request_id": 1}),
+        line({"type": "control_request", "request_id": {}, "request": {}}),
     ],
 )
 def test_an_invalid_line_is_unreadable_with_a_reason(data: bytes) -> None:

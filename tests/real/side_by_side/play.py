@@ -25,6 +25,7 @@ from tests.real.side_by_side.scenario import (
     AwaitFile,
     AwaitRequest,
     Close,
+    Respond,
     Scenario,
     Send,
     Signal,
@@ -194,7 +195,10 @@ def _message_ids(starts: list[Started]) -> dict[str, str]:
 def _do(step: Step, program: _Process, stage: Stage, asked_before: int, workspace: Path, here: dict[str, str]) -> None:
     match step:
         case Send(line):
-            program.send(_placed(line, here))
+            program.send(_placed(line, {**here, **_task_ids(program.lines)}))
+        case Respond():
+            program.wait_until(lambda: _request(program.lines, step) is not None, f"request {step}")
+            program.send(_placed(_response(_request(program.lines, step), step), here))
         case Close():
             program.close()
         case AwaitEvent(kind, count):
@@ -207,6 +211,34 @@ def _do(step: Step, program: _Process, stage: Stage, asked_before: int, workspac
             program.process.send_signal(number)
         case _:
             assert_never(step)
+
+
+def _task_ids(lines: list[bytes]) -> dict[str, str]:
+    """The ids of the tasks so far: `<task-1>` is that of the first one that was started."""
+    started = (event for event in _events(b"".join(lines).decode(errors="replace")) if _starts_task(event))
+    return {f"<task-{place}>": str(event["task_id"]) for place, event in enumerate(started, start=1)}
+
+
+def _starts_task(event: dict[str, Any]) -> bool:
+    return kind_of(event) == "system/task_started"
+
+
+def _request(lines: list[bytes], step: Respond) -> str | None:
+    """The id of the request that a step answers."""
+    events = (event for event in _events(b"".join(lines).decode(errors="replace")) if _is_request(event))
+    ids = [str(event["request_id"]) for event in events if step.about in json.dumps(event["request"])]
+    return ids[step.number - 1] if len(ids) >= step.number else None
+
+
+def _is_request(event: dict[str, Any]) -> bool:
+    return event.get("type") == "control_request"
+
+
+def _response(request_id: str | None, step: Respond) -> str:
+    answer: dict[str, Any] = {"subtype": "success", "response": step.response}
+    if step.error is not None:
+        answer = {"subtype": "error", "error": step.error}
+    return json.dumps({"type": "control_response", "response": {**answer, "request_id": request_id}})
 
 
 def _environment(start: Start, url: str, home: Path, mark: str) -> dict[str, str]:

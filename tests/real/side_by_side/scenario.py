@@ -48,6 +48,17 @@ class AwaitFile:
 
 
 @dataclass(frozen=True)
+class Respond:
+    """The host answers a request of the program, once it is there: of those that hold a text, the how-manieth."""
+
+    response: Mapping[str, Any]
+    number: int = 1
+    about: str = ""
+    error: str | None = None
+    """The host could not do it: this is sent, and no response."""
+
+
+@dataclass(frozen=True)
 class Signal:
     """The program gets a signal."""
 
@@ -59,7 +70,7 @@ class Close:
     """Stdin ends now, and not only after the last step."""
 
 
-Step = Send | Close | AwaitEvent | AwaitRequest | AwaitFile | Signal
+Step = Send | Respond | Close | AwaitEvent | AwaitRequest | AwaitFile | Signal
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from bridle.wire.events.blocks import Image, Text
 from bridle.wire.events.decode import decode, decode_stream
 from bridle.wire.events.decode_tolerant import convert
 from bridle.wire.events.encode import encode
-from bridle.wire.events.events import ControlRequest, ControlResponse, User
+from bridle.wire.events.events import ControlResponse, User
 from tests.wire.fixtures.claude_recordings import recorded
 from tests.wire.fixtures.event_strategies import json_objects
 
@@ -63,8 +63,7 @@ def test_recorded_responses_are_built_the_same() -> None:
     assert control_messages.success("r2") == recorded_answers["r2"]
     assert control_messages.success("r3", {"mode": "acceptEdits"}) == recorded_answers["r3"]
     assert control_messages.success("r6", {"mcpServers": []}) == recorded_answers["r6"]
-    bogus = ControlRequest(request_id="r4", request={"subtype": "bogus"})
-    assert control_messages.unsupported(bogus) == recorded_answers["r4"]
+    assert control_messages.unsupported("r4", "bogus") == recorded_answers["r4"]
     assert encode(control_messages.success("r2")) == recorded_answers["r2"].raw + b"\n"
 
 

@@ -16,6 +16,7 @@ from bridle.agent.assemble.mcp_servers import mcp_handlers
 from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.assemble.session_description import SessionDescription
 from bridle.agent.assemble.subagents import AgentFactory
+from bridle.agent.control.host_requests import HostRequests
 from bridle.agent.conversation.conversation import Conversation
 from bridle.agent.conversation.model_requests import ModelRequests
 from bridle.agent.conversation.session_hooks import SessionHooks
@@ -27,6 +28,7 @@ from bridle.agent.tools.shell.background import BackgroundTasks
 if TYPE_CHECKING:
     from bridle.agent.control.control_handlers import ControlHandlers, Handler
     from bridle.agent.tools.checkpoints.file_checkpoints import FileCheckpoints
+    from bridle.wire.control.control_messages import RequestId
     from bridle.wire.control.requests import Initialize
 
 
@@ -46,6 +48,8 @@ class HostParts(msgspec.Struct, frozen=True, kw_only=True):
     hooks: SessionHooks | None
     factory: AgentFactory
     """Makes the sub-agents."""
+    host: HostRequests | None
+    """The requests to the host; None if nothing is read from it."""
     may_bypass: bool
     """Whether the host may switch to bypassPermissions."""
 
@@ -66,14 +70,14 @@ class HostControl:
         if self._made is not None:
             self._made.close()
 
-    def _handle(self, request_id: str, request: dict[str, Any]) -> None:
+    def _handle(self, request_id: RequestId, request: dict[str, Any]) -> None:
         if self._made is None:
             from bridle.agent.control.control_handlers import ControlHandlers
 
             self._made = ControlHandlers(self._handlers(), self._write)
         self._made.handle(request_id, request)
 
-    def _cancel(self, request_id: str) -> None:
+    def _cancel(self, request_id: RequestId) -> None:
         if self._made is not None:
             self._made.cancel(request_id)
 
@@ -93,13 +97,14 @@ class HostControl:
             account=Account(api_key_source=parts.description.key_source),
             apply=self._applied(),
             environment=environment,
+            prompts=lambda: parts.host.prompts if parts.host is not None else [],
         )
         return {
             **initialize_handlers(opened),
             **SessionChanges(conversation, environment, may_bypass=parts.may_bypass).handlers(),
             **context_handlers(parts.requests, conversation.setup, parts.skills),
             **FileRequests(parts.checkpoints, parts.memory, parts.folder).handlers(),
-            **running_work_handlers(conversation.inbox, parts.background),
+            **running_work_handlers(conversation.inbox, parts.background, parts.factory.stop),
             **mcp_handlers(parts.description.servers),
         }
 

@@ -194,6 +194,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
         folder=lambda: shell.cwd,
         hooks=hooks,
         factory=factory,
+        host=host,
         may_bypass=may_bypass,
     )
     control = HostControl(parts, writer.output.write_json)

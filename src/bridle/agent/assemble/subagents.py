@@ -158,6 +158,10 @@ class AgentFactory:
             depth=depth,
         )
 
+    async def stop(self, agent_id: str) -> None:
+        """End the sub-agent of that id, if it runs."""
+        await self._live.stop(agent_id)
+
     def listing(self) -> str | None:
         """Return the message that lists the agents, if the main agent can start any."""
         return self.agents.listing(self._setup.policy) if "Agent" in self._toolbox.names else None

@@ -7,16 +7,27 @@ from collections.abc import Awaitable, Callable, Mapping
 from inspect import isawaitable
 from typing import TypeAlias
 
+import msgspec
+
 from bridle.errors import Error
 from bridle.wire.control import control_messages
+from bridle.wire.control.control_messages import RequestId
 from bridle.wire.events.encode import encode
-from bridle.wire.events.events import ControlRequest
 from bridle.wire.events.loose_json import JsonObject
 
 Payload: TypeAlias = JsonObject | None
+
+
+class Extended(msgspec.Struct, frozen=True):
+    """The payload of a response that has more fields of its own beside it."""
+
+    payload: Payload
+    fields: JsonObject
+
+
 # Takes the content of a request and returns the payload of its response, at once or later. Raises Error with the text
 # of the error response.
-Handler: TypeAlias = Callable[[JsonObject], Payload | Awaitable[Payload]]
+Handler: TypeAlias = Callable[[JsonObject], Payload | Extended | Awaitable[Payload]]
 
 
 class ControlHandlers:
@@ -28,15 +39,14 @@ class ControlHandlers:
 
     def __init__(self, handlers: Mapping[str, Handler], write: Callable[[bytes], None]) -> None:
         self._handlers, self._write = handlers, write
-        self._running: dict[str, asyncio.Future[None]] = {}
+        self._running: dict[RequestId, asyncio.Future[None]] = {}
 
-    def handle(self, request_id: str, request: JsonObject) -> None:
+    def handle(self, request_id: RequestId, request: JsonObject) -> None:
         """Answer a request; an unknown one gets an error, and the session continues."""
         subtype = request.get("subtype")
         handler = self._handlers.get(subtype) if isinstance(subtype, str) else None
         if handler is None:
-            message = ControlRequest(request_id=request_id, request=request)
-            self._write(encode(control_messages.unsupported(message)))
+            self._write(encode(control_messages.unsupported(request_id, subtype)))
             return
         try:
             payload = handler(request)
@@ -48,7 +58,7 @@ class ControlHandlers:
         else:
             self._succeed(request_id, payload)
 
-    def cancel(self, request_id: str) -> None:
+    def cancel(self, request_id: RequestId) -> None:
         """Cancel a request that runs; the host gets no response to it."""
         running = self._running.get(request_id)
         if running is not None:
@@ -59,12 +69,12 @@ class ControlHandlers:
         for running in self._running.values():
             running.cancel()
 
-    def _start(self, request_id: str, payload: Awaitable[Payload]) -> None:
+    def _start(self, request_id: RequestId, payload: Awaitable[Payload]) -> None:
         task = asyncio.ensure_future(self._answer(request_id, payload))
         self._running[request_id] = task
         task.add_done_callback(lambda _task: self._running.pop(request_id, None))
 
-    async def _answer(self, request_id: str, payload: Awaitable[Payload]) -> None:
+    async def _answer(self, request_id: RequestId, payload: Awaitable[Payload]) -> None:
         try:
             self._succeed(request_id, await payload)
         except Error as error:
@@ -72,8 +82,9 @@ class ControlHandlers:
         except Exception as error:  # noqa: BLE001  # the host gets a response whatever happens
             self._fail(request_id, Error(f"{type(error).__name__}: {error}"))
 
-    def _succeed(self, request_id: str, payload: Payload) -> None:
-        self._write(encode(control_messages.success(request_id, payload)))
+    def _succeed(self, request_id: RequestId, answer: Payload | Extended) -> None:
+        whole = answer if isinstance(answer, Extended) else Extended(answer, {})
+        self._write(encode(control_messages.success(request_id, whole.payload, whole.fields)))
 
-    def _fail(self, request_id: str, error: Error) -> None:
+    def _fail(self, request_id: RequestId, error: Error) -> None:
         self._write(encode(control_messages.failure(request_id, error.message)))

@@ -26,8 +26,9 @@ class HostRequests:
         self, write: Callable[[bytes], None], new_id: Callable[[], str], *, line_limit_bytes: int | None = None
     ) -> None:
         """`line_limit_bytes` is the longest line that the host reads."""
-        self._write, self._new_id, self._line_limit = write, new_id, line_limit_bytes
+        self._write, self.new_id, self._line_limit = write, new_id, line_limit_bytes
         self._pending: dict[str, asyncio.Future[JsonObject]] = {}
+        self._prompts: dict[str, JsonObject] = {}
         self._is_closed = False
 
     async def send(self, request: JsonObject) -> JsonObject:
@@ -39,11 +40,13 @@ class HostRequests:
         """
         if self._is_closed:
             raise HostFailure(ALREADY_CLOSED)
-        request_id = self._new_id()
+        request_id = self.new_id()
         cut: JsonObject = {}
         line = self._line(request_id, request, cut)
         response: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
         self._pending[request_id] = response
+        if request.get("subtype") == "can_use_tool":
+            self._prompts[request_id] = _whole(request_id, request)
         self._write(line)
         try:
             answer = await response
@@ -54,9 +57,15 @@ class HostRequests:
             raise
         finally:
             self._pending.pop(request_id, None)
+            self._prompts.pop(request_id, None)
+
+    @property
+    def prompts(self) -> list[JsonObject]:
+        """The requests about calls that the host has not answered yet, as they were sent."""
+        return list(self._prompts.values())
 
     def _line(self, request_id: str, request: JsonObject, cut: JsonObject) -> bytes:
-        whole = {"type": "control_request", "request_id": request_id, "request": request}
+        whole = _whole(request_id, request)
         line = to_bytes(whole) + b"\n"
         if self._line_limit is None or len(line) <= self._line_limit:
             return line
@@ -90,3 +99,7 @@ class HostRequests:
         for pending in self._pending.values():
             if not pending.done():
                 pending.set_exception(HostFailure(CLOSED))
+
+
+def _whole(request_id: str, request: JsonObject) -> JsonObject:
+    return {"type": "control_request", "request_id": request_id, "request": request}

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 from bridle.agent.control.host_requests import CLOSED, HostRequests
-from bridle.agent.permissions.approval import Approved, CallToApprove, Rejected
+from bridle.agent.permissions.approval import Approved, CallToApprove, Rejected, changed_arguments
 from bridle.agent.permissions.rules.file_access import READERS, WRITERS
 from bridle.errors import HostFailure
 
+# The kinds of reasons that the host gets by name.
+_NAMED_KINDS = frozenset({"hook", "rule", "safetyCheck", "subcommandResults", "workingDir"})
+_SUBJECTS = {"Bash": "command", "WebFetch": "url"}
 _NO_REASON = "The user doesn't want to take this action right now."
 
 
@@ -35,8 +37,7 @@ class PermissionPrompts:
         match answer:
             case {"behavior": "allow"}:
                 self._update(answer.get("updatedPermissions"))
-                changed = answer.get("updatedInput")
-                return Approved(changed if isinstance(changed, dict) else None)
+                return Approved(changed_arguments(answer))
             case {"behavior": "deny"}:
                 message = answer.get("message")
                 text = message if isinstance(message, str) and message else _NO_REASON
@@ -55,6 +56,7 @@ def _request(call: CallToApprove) -> dict[str, Any]:
         "permission_suggestions": list(verdict.suggestions) or None,
         "blocked_path": verdict.blocked_path,
         "decision_reason": verdict.text,
+        "decision_reason_type": verdict.kind if verdict.kind in _NAMED_KINDS else None,
         "tool_use_id": call.call_id,
         "agent_id": call.agent_id,
     }
@@ -62,8 +64,9 @@ def _request(call: CallToApprove) -> dict[str, Any]:
 
 
 def _description(call: CallToApprove) -> str | None:
-    """Return the subject that a host shows: the name of a file, or the description of a command, else the command."""
-    path = call.arguments.get({**READERS, **WRITERS}.get(call.tool, "description"))
-    if path is None and call.tool == "Bash":
-        path = call.arguments.get("command")
-    return os.path.basename(path) if isinstance(path, str) and call.tool in (*READERS, *WRITERS) else path
+    """Return the subject that a host shows: the path of a file, an address, or the description of a command."""
+    if (name := {**READERS, **WRITERS}.get(call.tool)) is not None:
+        path = call.arguments.get(name)
+        return path.removeprefix(f"{call.folder.rstrip('/')}/") if isinstance(path, str) and call.folder else path
+    subject = call.arguments.get(_SUBJECTS.get(call.tool, "description"))
+    return call.arguments.get("description", subject)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from bridle.agent.permissions.approval import Approved, CallToApprove, Rejected
+from bridle.agent.permissions.approval import Approved, CallToApprove, Rejected, changed_arguments
 from bridle.agent.tools.contract.tool import Tool, ToolResult
 
 _NO_REASON = "The permission prompt tool denied the call and gave no reason."
@@ -39,9 +39,9 @@ class PromptTool:
         asked = {"tool_name": call.tool, "input": call.arguments, "tool_use_id": call.call_id}
         result = await tool.run(asked, call_id=call.call_id)
         match _decision(result):
-            case {"behavior": "allow", "updatedInput": dict(arguments)} as decision:
+            case {"behavior": "allow", "updatedInput": dict()} as decision:
                 self._update(decision.get("updatedPermissions"))
-                return Approved(arguments)
+                return Approved(changed_arguments(decision))
             case {"behavior": "deny"} as decision:
                 text = str(decision.get("message") or _NO_REASON)
                 return Rejected(text, ends_turn=decision.get("interrupt") is True)

@@ -101,7 +101,7 @@ class Conversation:
         self, prompt: Prompt, *, origin: dict[str, str] | None = None, skill: SkillCall | None = None
     ) -> None:
         """Run one turn; it has a result whatever happens. `skill` is the skill that the prompt calls."""
-        counts = self._begin()
+        counts = TurnCounts(started=time.monotonic())
         ending = await self._run_turn(prompt, counts, skill)
         self._finish(ending if origin is None else msgspec.structs.replace(ending, origin=origin), counts)
 
@@ -183,9 +183,12 @@ class Conversation:
     async def _run_turn(self, prompt: Prompt, counts: TurnCounts, skill: SkillCall | None) -> Ending:
         try:
             contexts: list[str] = []
-            if self.hooks is not None:
+            if self.hooks is None:
+                self.log.emit(self._init_event())
+            else:
                 self.log.session.announce_prompt()
                 event, outcome = await self._prompt_hooks(self.hooks, prompt, skill)
+                self.log.emit(self._init_event())
                 if outcome.block is not None or outcome.stops is not None:
                     return self._blocked(event, prompt, outcome)
                 contexts = [*self.hooks.take_contexts(), *outcome.contexts]

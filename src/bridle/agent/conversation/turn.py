@@ -68,6 +68,8 @@ class Turn:
         self._receiver = AnswerReceiver(log, requests, setup, toolbox, counts, shows_frames=options.shows_frames)
         self._folder = setup.shell_folder()
         """The working folder before the calls of an answer: they begin while it still comes."""
+        self._answered: Ending | None = None
+        """The ending of a turn that only its Stop hooks hold."""
         self._has_compacted = False
         self._nudges = self._empties = self._continuations = self._missing_calls = 0
 
@@ -100,7 +102,12 @@ class Turn:
                 return ending
 
     async def interrupted(self) -> Ending:
-        """End a cancelled turn: stop its calls, report them, and leave a history that can continue."""
+        """End a cancelled turn: stop its calls, report them, and leave a history that can continue.
+
+        One that has its answer keeps it: only its Stop hooks were interrupted.
+        """
+        if self._answered is not None:
+            return self._answered
         answer = self._receiver.answer
         in_tools = answer is not None and not answer.calls.is_empty
         if answer is not None:
@@ -121,7 +128,9 @@ class Turn:
 
     async def _checked_by_hooks(self, ending: Ending) -> Ending | None:
         """Return the ending after the Stop hooks; None if they send the model back to work."""
+        self._answered = ending
         checked = await self._stop_hooks.check(ending)
+        self._answered = None
         if isinstance(checked, Ending):
             return checked
         if checked.is_context:

@@ -18,6 +18,7 @@ _PLAIN_CONTEXT = ("SessionStart", "UserPromptSubmit")
 _OF_TOOLS = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
 # After a condition that is not met, the turn continues: the call is denied, or the model works on.
 _CONTINUE = ("PreToolUse", "PostToolUseFailure", "Stop", "SubagentStop")
+_NO_REASON = "Blocked by hook"
 # The strictest decision wins.
 _STRICTNESS = ("allow", "ask", "deny")
 
@@ -132,7 +133,7 @@ def _from_answer(event: str, subject: str, name: str, answer: dict[str, Any]) ->
         case "block" if event == "PreToolUse":
             permission = permission or "deny"
         case "block":
-            blocks = (Block(name, reason or "Blocked by hook"),)
+            blocks = (Block(name, reason or _NO_REASON),)
         case "approve" if event == "PreToolUse":
             permission = permission or "allow"
     context = _text(specific.get("additionalContext"))
@@ -140,7 +141,7 @@ def _from_answer(event: str, subject: str, name: str, answer: dict[str, Any]) ->
     return HookOutcome(
         blocks=blocks,
         permission=permission,
-        reason=_text(specific.get("permissionDecisionReason")) or reason or "Blocked by hook",
+        reason=_text(specific.get("permissionDecisionReason")) or reason or ("" if permission == "ask" else _NO_REASON),
         updated_input=_object(specific.get("updatedInput")),
         contexts=(f"{title} hook additional context: {context}",) if context else (),
         stops=_text(answer.get("stopReason")) if answer.get("continue") is False else None,

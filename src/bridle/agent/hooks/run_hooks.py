@@ -167,8 +167,7 @@ class Hooks:
         if self._host is None:
             return HookOutput(hook.callback_id, None)
         request = {"subtype": "hook_callback", "callback_id": hook.callback_id, "input": payload}
-        if call_id is not None:
-            request["tool_use_id"] = call_id
+        request["tool_use_id"] = call_id or self._host.new_id()  # callbacks expect one for every event
         try:
             async with asyncio.timeout(hook.timeout_seconds):
                 answer = await self._host.send(request)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from bridle.agent.control.control_handlers import Handler, Payload
+from bridle.agent.control.control_handlers import Extended, Handler, Payload
 from bridle.agent.model.api.models import EFFORTS, Model, Thinking, resolve_model
 from bridle.wire.control.requests import Initialize, read_initialize
 from bridle.wire.events.loose_json import JsonObject
@@ -60,18 +60,28 @@ class OpenedSession(msgspec.Struct, frozen=True):
     apply: tuple[Callable[[Initialize], None], ...]
     """Each applies a part of the request, in this order. Raises UserError if it is invalid."""
     environment: Mapping[str, str]
+    prompts: Callable[[], list[JsonObject]]
+    """Returns the requests about calls that the host has not answered yet."""
 
 
 def initialize_handlers(session: OpenedSession) -> dict[str, Handler]:
-    """Return the handler of `initialize`."""
+    """Return the handler of `initialize`; a host that comes back also learns what it was asked and did not answer."""
+    has_begun = False
 
-    def initialize(request: JsonObject) -> Payload:
+    def initialize(request: JsonObject) -> Payload | Extended:
+        nonlocal has_begun
         sent = read_initialize(request)
         for apply in session.apply:
             apply(sent)
-        return _response(session, has_hooks=bool(sent.hooks))
+        response, is_back = _response(session, has_hooks=bool(sent.hooks)), has_begun
+        has_begun = True
+        return Extended(response, _pending(session)) if is_back else response
 
     return {"initialize": initialize}
+
+
+def _pending(session: OpenedSession) -> JsonObject:
+    return {"pending_permission_requests": session.prompts(), "pending_user_dialog_requests": []}
 
 
 def _response(session: OpenedSession, *, has_hooks: bool) -> JsonObject:

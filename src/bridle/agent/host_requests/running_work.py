@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from bridle.agent.control.control_handlers import Handler, Payload
 from bridle.agent.stdio.inbox import Inbox
 from bridle.agent.tools.shell.background import BackgroundTasks
@@ -10,8 +12,10 @@ from bridle.wire.events.decode_tolerant import convert
 from bridle.wire.events.loose_json import JsonObject
 
 
-def running_work_handlers(inbox: Inbox, background: BackgroundTasks) -> dict[str, Handler]:
-    """Return the handlers by subtype."""
+def running_work_handlers(
+    inbox: Inbox, background: BackgroundTasks, stop_agent: Callable[[str], Awaitable[None]]
+) -> dict[str, Handler]:
+    """Return the handlers by subtype; `stop_agent` ends a sub-agent by its id."""
 
     def cancel_message(request: JsonObject) -> Payload:
         uuid = convert(request, CancelAsyncMessage).message_uuid
@@ -19,11 +23,8 @@ def running_work_handlers(inbox: Inbox, background: BackgroundTasks) -> dict[str
 
     async def stop_task(request: JsonObject) -> Payload:
         task_id = convert(request, StopTask).task_id
-        task, agent = background.find(task_id), background.find_agent(task_id)
-        if task is not None and task.status == "running":
-            await background.stop(task)
-        elif agent is not None:
-            await agent.stop()
+        if not await background.stop_command(task_id):
+            await stop_agent(task_id)
         return {}
 
     return {"cancel_async_message": cancel_message, "stop_task": stop_task}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -36,6 +37,8 @@ class CallToApprove(msgspec.Struct, frozen=True):
     verdict: NeedsApproval
     agent_id: str | None = None
     """The sub-agent that made the call; None for the main agent."""
+    folder: str = ""
+    """The folder of the project, which the host need not be shown."""
 
 
 class Approver(Protocol):
@@ -46,3 +49,9 @@ class Approver(Protocol):
 
     def update(self, updates: object) -> None:
         """Apply the permission updates of a decision."""
+
+
+def changed_arguments(decision: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the arguments of an approval; none, or an empty object, keeps those of the call."""
+    changed = decision.get("updatedInput")
+    return changed if isinstance(changed, dict) and changed else None

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from bridle.agent.model.api.question import Content
 from bridle.agent.sessions.api_messages import text_of
 from bridle.wire.events.events import ControlResponse
+
+if TYPE_CHECKING:
+    from bridle.wire.control.control_messages import RequestId
 
 
 class Prompt(msgspec.Struct, frozen=True):
@@ -40,9 +43,9 @@ class Inbox(msgspec.Struct):
     """The ids of the messages of this session; one that comes again is not answered again."""
     on_repeated: Callable[[Prompt], None] = lambda _prompt: None
     """Called with a message that came before."""
-    on_control: Callable[[str, dict[str, Any]], None] | None = None
+    on_control: Callable[[RequestId, dict[str, Any]], None] | None = None
     """Handles a control request, by its id and content, at once in the event loop."""
-    on_cancel: Callable[[str], None] = lambda _request_id: None
+    on_cancel: Callable[[RequestId], None] = lambda _request_id: None
     """Cancels a control request that the host has sent, by its id."""
     on_response: Callable[[ControlResponse], None] = lambda _response: None
     """Receives the host's response to a request of this program."""
@@ -70,7 +73,7 @@ class Inbox(msgspec.Struct):
             self.messages.remove(prompt)
         return bool(waiting)
 
-    def add_control(self, request_id: str, request: dict[str, Any]) -> None:
+    def add_control(self, request_id: RequestId, request: dict[str, Any]) -> None:
         if self.on_control is not None:
             self.on_control(request_id, request)
         self.changed.set()

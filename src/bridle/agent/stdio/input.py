@@ -5,24 +5,35 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
 from bridle.agent.stdio.inbox import Inbox, Prompt, Unreadable
-from bridle.wire.events.events import ControlRequest, ControlResponse
+from bridle.wire.events.events import ControlResponse
 from bridle.wire.events.lines import Lines, Oversize
+from bridle.wire.events.loose_json import JsonObject
+
+if TYPE_CHECKING:
+    from bridle.wire.control.control_messages import RequestId
 
 _CHUNK_BYTES = 256 * 1024
+
+
+class HostRequest(msgspec.Struct, frozen=True):
+    """A control request of the host."""
+
+    request_id: RequestId
+    request: JsonObject
 
 
 class Cancelled(msgspec.Struct, frozen=True):
     """The host cancels a control request that it has sent."""
 
-    request_id: str
+    request_id: RequestId
 
 
-Item: TypeAlias = Prompt | ControlRequest | ControlResponse | Cancelled | Unreadable
+Item: TypeAlias = Prompt | HostRequest | ControlResponse | Cancelled | Unreadable
 
 
 class _Line(msgspec.Struct):
@@ -48,9 +59,9 @@ def read_line(line: bytes) -> Item | None:
     if not line.strip():
         return None
     try:
-        value = msgspec.json.decode(line)
-    except (msgspec.DecodeError, RecursionError, ValueError) as error:
-        return None if _is_json_but_no_object(line) else Unreadable(f"{error}: {_excerpt(line)}")
+        value = _decode(line)
+    except (RecursionError, ValueError) as error:
+        return Unreadable(f"{error}: {_excerpt(line)}")
     if not isinstance(value, dict):
         return None
     decoded = msgspec.convert(value, _Line)
@@ -58,25 +69,32 @@ def read_line(line: bytes) -> Item | None:
         case "user":
             return _prompt(decoded)
         case "control_request":
-            if not isinstance(decoded.request_id, str) or not isinstance(decoded.request, dict):
+            if decoded.request is None or not _is_id(decoded.request_id):
                 return Unreadable(f"a control request needs request_id and request: {_excerpt(line)}")
-            return ControlRequest(request_id=decoded.request_id, request=decoded.request)
+            return HostRequest(decoded.request_id, decoded.request if isinstance(decoded.request, dict) else {})
         case "control_cancel_request":
-            return Cancelled(decoded.request_id) if isinstance(decoded.request_id, str) else None
+            return Cancelled(decoded.request_id) if _is_id(decoded.request_id) else None
         case "control_response":
             return ControlResponse(response=decoded.response) if isinstance(decoded.response, dict) else None
         case _:
             return None
 
 
-def _is_json_but_no_object(line: bytes) -> bool:
-    """Return whether a line that msgspec refuses is still JSON to ignore, such as `1e999` or a lone surrogate."""
-    import json  # late: such lines are rare
-
+def _decode(line: bytes) -> Any:
+    """Decode a line with U+FFFD for half of a character and for bytes that are not UTF-8. Raises ValueError."""
     try:
-        return not isinstance(json.loads(line, parse_constant=_refuse_constant), dict)
-    except (RecursionError, ValueError):
-        return False
+        return msgspec.json.decode(line)
+    except (RecursionError, ValueError):  # an error of msgspec's decoder is a ValueError
+        import json  # late: such lines are rare
+
+        from bridle.wire.events.loose_json import without_surrogates
+
+        return without_surrogates(json.loads(line.decode("utf-8", "replace"), parse_constant=_refuse_constant))
+
+
+def _is_id(value: object) -> bool:
+    """Return whether a JSON value can be the id of a request: a text, a number or none."""
+    return value is None or isinstance(value, (str, int, float))
 
 
 def _refuse_constant(name: str) -> None:
@@ -132,7 +150,7 @@ def _deliver(inbox: Inbox, loop: asyncio.AbstractEventLoop, lines: list[bytes | 
         match item:
             case Prompt():
                 loop.call_soon_threadsafe(inbox.add_prompt, item)
-            case ControlRequest():
+            case HostRequest():
                 loop.call_soon_threadsafe(inbox.add_control, item.request_id, item.request)
             case Cancelled():
                 loop.call_soon_threadsafe(inbox.on_cancel, item.request_id)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
 from bridle.agent.conversation.background_events import BackgroundEvents, PeerMessage
 from bridle.agent.subagents.agent_log import AgentIdentity
 from bridle.agent.subagents.run_subagent import BackgroundAgent, Subagent
-from bridle.agent.tools.contract.tool import ToolResult
+from bridle.agent.tools.contract.tool import ToolResult, failed_result
 from bridle.agent.tools.shell.background import BackgroundTasks
+
+STOPPED = "[Request interrupted by user for tool use]"
+"""What the caller of an agent reads that the host has stopped."""
 
 
 class LiveAgents:
@@ -18,18 +22,35 @@ class LiveAgents:
     def __init__(self, background: BackgroundTasks, events: Callable[[], BackgroundEvents]) -> None:
         self._background, self._events = background, events
         self._running: dict[str, Subagent] = {}
+        self._tasks: dict[str, asyncio.Task[ToolResult]] = {}
 
     def output_file(self, agent_id: str) -> Path:
         """Return the file that links to the transcript of an agent in the background."""
         return self._background.folder / f"{agent_id}.output"
 
     async def run(self, agent: Subagent) -> ToolResult:
-        """Run an agent while its caller waits; return its report."""
-        self._running[agent.log.identity.id] = agent
+        """Run an agent while its caller waits; return its report, or that it was stopped."""
+        agent_id = agent.log.identity.id
+        task = asyncio.create_task(agent.run(), name=f"agent {agent_id}")
+        self._running[agent_id], self._tasks[agent_id] = agent, task
         try:
-            return await agent.run()
+            return await task
+        except asyncio.CancelledError:
+            caller = asyncio.current_task()
+            if not agent.is_stopped or (caller is not None and caller.cancelling()):
+                raise
+            return failed_result(STOPPED)
         finally:
-            del self._running[agent.log.identity.id]
+            del self._running[agent_id], self._tasks[agent_id]
+
+    async def stop(self, agent_id: str) -> None:
+        """End the agent of that id and everything that it runs; without a running one nothing happens."""
+        if (agent := self._background.find_agent(agent_id)) is not None:
+            await agent.stop()
+        elif (task := self._tasks.get(agent_id)) is not None:
+            self._running[agent_id].is_stopped = True
+            task.cancel()
+            await asyncio.wait({task})
 
     def start(self, agent: Subagent) -> Path:
         """Start an agent in the background; return its output file."""

@@ -52,6 +52,8 @@ class Subagent:
         self._model = parts.setup.model.shown
         self._messages: list[str] = []
         self._is_ending = False
+        self.is_stopped = False
+        """Whether the host ends the agent while its caller waits."""
         self.ended = asyncio.Event()
         """Set when nothing of the agent runs any more and its transcript is closed."""
         self.kept: GitWorktree | None = None
@@ -130,7 +132,8 @@ class Subagent:
         try:
             return await turn.run()
         except asyncio.CancelledError:
-            await (turn.interrupted() if log.identity.in_background else turn.abandon())
+            reports_calls = log.identity.in_background or self.is_stopped
+            await (turn.interrupted() if reports_calls else turn.abandon())
             raise
         except BaseException:
             await turn.abandon()

@@ -81,6 +81,14 @@ def validate_arguments(tool: str, schema: JsonSchema, arguments: Mapping[str, An
     return _rejection(tool, issues) if issues else _order(tool, properties, checked)
 
 
+def validate_known(tool: str, schema: JsonSchema, arguments: Mapping[str, Any]) -> _Arguments | ToolResult:
+    """Do the same, without the arguments that the tool does not know."""
+    properties = schema.get("properties", {})
+    is_closed = schema.get("additionalProperties") is False
+    known = {name: value for name, value in arguments.items() if name in properties or not is_closed}
+    return validate_arguments(tool, schema, known)
+
+
 def _order(tool: str, properties: Mapping[str, _Rule], checked: _Arguments) -> _Arguments:
     order = _EDIT_ORDER if tool == "Edit" else tuple(properties) if tool in _IN_SCHEMA_ORDER else ()
     return {name: checked[name] for name in dict.fromkeys((*order, *checked)) if name in checked}

@@ -7,12 +7,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from bridle.agent.permissions.approval import Approved, Approver, CallToApprove, Rejected
+from bridle.agent.permissions.approval import Approved, Approver, CallToApprove, Rejected, changed_arguments
 from bridle.agent.tools.call_hooks import CallHooks
-from bridle.agent.tools.contract.tool import ToolResult
+from bridle.agent.tools.contract.tool import ToolResult, failed_result
 from bridle.wire.events.loose_json import to_bytes
 
 _DENIED = "Permission denied by hook"
+# What a refusal for the model begins with.
+_REFUSAL = "<tool_use_error>InputValidationError: "
 
 
 async def ask_host_and_hooks(call: CallToApprove, approver: Approver, hooks: CallHooks | None) -> Approved | Rejected:
@@ -47,14 +49,35 @@ def with_output(answer: ToolResult, output: Any) -> ToolResult:
     return replace(answer, content=content, detail=output)
 
 
+def invalid_hook_input(tool: str, refusal: ToolResult) -> ToolResult:
+    """Return the result of a call for which a hook gave arguments that its tool does not take."""
+    return failed_result(
+        f"PreToolUse hook for {tool} returned updatedInput that failed schema validation: {_issues(refusal)}"
+    )
+
+
+def invalid_host_input(tool: str, refusal: ToolResult) -> ToolResult:
+    """Return the result of a call for which the host gave such arguments: the model is not to blame."""
+    text = (
+        f"The permission handler returned updatedInput for {tool} that failed schema validation: {_issues(refusal)}\n"
+        "The input of the model was valid: correct what canUseTool, the PermissionRequest hook or the permission prompt"
+        " tool returns."
+    )
+    detail = f"InputValidationError: permission handler updatedInput failed schema for {tool}"
+    return ToolResult(f"<tool_use_error>{text}</tool_use_error>", detail=detail, is_error=True)
+
+
+def _issues(refusal: ToolResult) -> str:
+    return str(refusal.content).removeprefix(_REFUSAL).removesuffix("</tool_use_error>")
+
+
 def _decision(decision: dict[str, Any] | None, approver: Approver) -> Approved | Rejected | None:
     if decision is None:
         return None
     match decision:
         case {"behavior": "allow"}:
             approver.update(decision.get("updatedPermissions"))
-            changed = decision.get("updatedInput")
-            return Approved(changed if isinstance(changed, dict) else None)
+            return Approved(changed_arguments(decision))
         case {"behavior": "deny"}:
             message = decision.get("message")
             return Rejected(message if isinstance(message, str) and message else _DENIED)

@@ -16,11 +16,16 @@ from bridle.agent.permissions.approval import Approver, CallToApprove, Rejected
 from bridle.agent.permissions.decide import decide, only_reads
 from bridle.agent.permissions.rules.policy import Allowed, Denied, NeedsApproval, Policy, Verdict
 from bridle.agent.permissions.rules.syntax import canonical
-from bridle.agent.tools.arguments import validate_arguments
+from bridle.agent.tools.arguments import validate_arguments, validate_known
 from bridle.agent.tools.call_hooks import BeforeCall, CallHooks
 from bridle.agent.tools.contract.tool import ContentBlock, Tool, ToolResult, failed_result, run_tool
 from bridle.agent.tools.contract.tool_paths import cannot_check_call
-from bridle.agent.tools.hook_decisions import ask_host_and_hooks, with_output
+from bridle.agent.tools.hook_decisions import (
+    ask_host_and_hooks,
+    invalid_hook_input,
+    invalid_host_input,
+    with_output,
+)
 from bridle.agent.tools.shell_tools import normalize_arguments
 from bridle.agent.tools.shown_arguments import as_sent, show_arguments
 from bridle.agent.tools.structured_output import StructuredOutput
@@ -151,7 +156,8 @@ class Toolbox:
             before = replace(before, arguments=as_sent(call.arguments, shown, before.arguments))
         done = await self._run_permitted(call, before, policy)
         if done.is_denied:
-            done = replace(done, call=replace(call, arguments=shown))
+            listed = show_arguments(call.name, done.call.arguments, policy())
+            done = replace(done, call=replace(done.call, arguments=listed))
         if before.texts:
             done = _with_texts(done, before.texts)
         return replace(done, stops=before.stops) if before.stops is not None else done
@@ -161,27 +167,27 @@ class Toolbox:
             return FinishedCall(call, failed_result(before.reason), is_denied=True)
         runs = self._with_arguments(call, before.arguments)
         if runs.refusal is not None:
-            return FinishedCall(call, runs.refusal)
-        verdict = _after_hooks(self._decide(runs, policy()), before)
+            return FinishedCall(call, invalid_hook_input(call.name, runs.refusal), is_denied=True)
+        verdict = _after_hooks(self._decide(runs, policy()), before, call.name)
         self._note(f"{call.name} {call.call_id}: {verdict}")
         if isinstance(verdict, NeedsApproval) and verdict.kind != "mode" and self._approver is not None:
             shown = show_arguments(runs.name, runs.arguments, policy())
-            wanted = CallToApprove(call.call_id, call.name, shown, verdict)
+            wanted = CallToApprove(call.call_id, call.name, shown, verdict, folder=policy().cwd)
             decision = await ask_host_and_hooks(wanted, self._approver, self._hooks)
             self._note(f"{call.name} {call.call_id}: {decision}")
             if isinstance(decision, Rejected):
                 if decision.is_failure:
                     return FinishedCall(call, cannot_check_call(call.name, decision.text))
                 rejected = failed_result(decision.text)
-                return FinishedCall(call, rejected, is_denied=True, interrupts=decision.ends_turn)
+                return FinishedCall(runs, rejected, is_denied=True, interrupts=decision.ends_turn)
             runs = self._with_arguments(runs, as_sent(runs.arguments, shown, decision.arguments))
             if runs.refusal is not None:
-                return FinishedCall(call, runs.refusal)
+                return FinishedCall(call, invalid_host_input(call.name, runs.refusal))
             verdict = _approved(self._decide(runs, policy()), "the host approved")
         if isinstance(verdict, Denied):
-            return FinishedCall(call, _denied(verdict.text), is_denied=verdict.is_listed)
+            return FinishedCall(runs, _denied(verdict.text), is_denied=verdict.is_listed)
         if isinstance(verdict, NeedsApproval):  # no user is there to decide
-            return FinishedCall(call, failed_result(verdict.text), is_denied=True)
+            return FinishedCall(runs, failed_result(verdict.text), is_denied=True)
         shown = show_arguments(runs.name, runs.arguments, policy())
         return await self._execute(call, runs, verdict, shown)
 
@@ -191,13 +197,16 @@ class Toolbox:
         return judge(call.arguments, policy)
 
     def _with_arguments(self, call: ToolCall, arguments: dict[str, Any] | None) -> ToolCall:
-        """Return a call with the arguments of a hook or the host; those that are invalid become its refusal."""
+        """Return a call with the arguments of a hook or the host; those that are invalid become its refusal.
+
+        Arguments that the tool does not know are dropped: programs add some for themselves.
+        """
         if arguments is None or arguments == call.arguments:
             return call
         if call.name.startswith(_MCP):
             return replace(call, arguments=arguments)
         tool = self._offered[canonical(call.name)]
-        checked = validate_arguments(tool.name, tool.schema, normalize_arguments(call.name, arguments))
+        checked = validate_known(tool.name, tool.schema, normalize_arguments(call.name, arguments))
         if isinstance(checked, ToolResult):
             return replace(call, refusal=checked)
         return replace(call, arguments=checked)
@@ -226,13 +235,16 @@ class Toolbox:
         return ToolResult(f"<tool_use_error>{message}</tool_use_error>", detail=message, is_error=True)
 
 
-def _after_hooks(verdict: Verdict, before: BeforeCall) -> Verdict:
+def _after_hooks(verdict: Verdict, before: BeforeCall, tool: str) -> Verdict:
     """Return the verdict after what the hooks decided; a deny rule and plan mode hold against them."""
     if before.permission == "allow":
         return _approved(verdict, "a hook allowed it")
-    if before.permission == "ask" and isinstance(verdict, Allowed):
-        return NeedsApproval(before.reason or "A hook requires approval.", path=verdict.path)
-    return verdict
+    if before.permission != "ask" or isinstance(verdict, Denied):
+        return verdict
+    if isinstance(verdict, NeedsApproval) and verdict.kind in ("mode", "rule"):
+        return verdict
+    reason = before.reason or f"Hook PreToolUse:{tool} asked for confirmation for this tool"
+    return NeedsApproval(reason, path=verdict.path, kind="hook")
 
 
 def _approved(verdict: Verdict, reason: str) -> Verdict:

@@ -7,30 +7,38 @@ Builders return events, which encode.py turns into bytes. The requests are in re
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 from bridle.wire.events.blocks import AnyBlock
 from bridle.wire.events.encode import encode
-from bridle.wire.events.events import ControlRequest, ControlResponse, Message, User
+from bridle.wire.events.events import ControlResponse, Message, User
 from bridle.wire.events.loose_json import JsonObject
+
+RequestId: TypeAlias = str | int | float | None
+"""The id of a request: a text, but a host may choose another JSON value, and gets that back."""
 
 SUCCESS = "success"
 ERROR = "error"
 
 
-def success(request_id: str, payload: JsonObject | None = None) -> ControlResponse:
-    """Build a successful response, with its payload if there is one."""
+def success(
+    request_id: RequestId, payload: JsonObject | None = None, beside: JsonObject | None = None
+) -> ControlResponse:
+    """Build a successful response, with its payload if there is one, and fields of the response beside it."""
     answer: JsonObject = {"subtype": SUCCESS, "request_id": request_id}
-    return ControlResponse(response=answer if payload is None else {**answer, "response": payload})
+    if payload is not None:
+        answer["response"] = payload
+    return ControlResponse(response={**answer, **(beside or {})})
 
 
-def failure(request_id: str, text: str) -> ControlResponse:
+def failure(request_id: RequestId, text: str) -> ControlResponse:
     """Build an error response."""
     return ControlResponse(response={"subtype": ERROR, "request_id": request_id, "error": text})
 
 
-def unsupported(request: ControlRequest) -> ControlResponse:
-    """Build the response to a request of an unknown kind; the session continues."""
-    return failure(request.request_id, f"Unsupported control request subtype: {request.subtype}")
+def unsupported(request_id: RequestId, subtype: object) -> ControlResponse:
+    """Build the response to a request of an unknown kind, or of none; the session continues."""
+    return failure(request_id, f"Unsupported control request subtype: {subtype or 'undefined'}")
 
 
 def user_message(blocks: Iterable[AnyBlock]) -> bytes:

@@ -63,7 +63,7 @@ class NeedsApproval(msgspec.Struct, frozen=True):
     suggestions: tuple[dict[str, Any], ...] = ()
     """Permission updates that would allow it, as in the control protocol."""
     kind: str = "other"
-    """The kind of reason: `rule`, `mode`, `workingDir`, `safetyCheck`, `subcommandResults` or `other`."""
+    """The kind of reason: `rule`, `mode`, `workingDir`, `safetyCheck`, `subcommandResults`, `hook` or `other`."""
     path: str | None = None
     """The resolved path that a file tool may use once the host has approved, and no other."""
 

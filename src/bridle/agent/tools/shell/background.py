@@ -90,6 +90,8 @@ class BackgroundTasks:
         self._shell = shell
         self._tail_characters = tail_characters
         self._tasks: dict[str, BackgroundTask] = {}
+        self._owners: dict[str, BackgroundTasks] = {}
+        """The agent that started a command, by the id of the task."""
         self._agents: dict[str, AgentTask] = {}
         self._reported: set[str] = set()
 
@@ -97,6 +99,7 @@ class BackgroundTasks:
         """Return the tasks of another shell, that of a sub-agent; their events are reported with these."""
         other = BackgroundTasks(shell, self.folder, tail_characters=self._tail_characters)
         other.events, other._reported, other._agents = self.events, self._reported, self._agents
+        other._owners = self._owners
         return other
 
     @property
@@ -160,6 +163,15 @@ class BackgroundTasks:
             await task.command.end()
             self._finish(task, "killed", None)
 
+    async def stop_command(self, task_id: str) -> bool:
+        """End the command of that id, whichever agent started it; return False if none runs."""
+        owner = self._owners.get(task_id)
+        task = owner.find(task_id) if owner is not None else None
+        if owner is None or task is None or task.status != "running":
+            return False
+        await owner.stop(task)
+        return True
+
     async def stop_commands(self) -> None:
         """End all running commands concurrently."""
         await asyncio.gather(*(self.stop(task) for task in self.running))
@@ -172,7 +184,7 @@ class BackgroundTasks:
         return self.folder / f"{task_id}.output"
 
     def _add(self, task: BackgroundTask) -> BackgroundTask:
-        self._tasks[task.id] = task
+        self._tasks[task.id], self._owners[task.id] = task, self
         self.events.put_nowait(TaskStarted(task.id, task.call_id, task.description))
         task.watcher = asyncio.get_running_loop().create_task(self._watch(task), name=f"task {task.id}")
         return task
@@ -189,6 +201,7 @@ class BackgroundTasks:
 
     def _finish(self, task: BackgroundTask, status: Status, exit_code: int | None) -> None:
         task.status, task.exit_code = status, exit_code
+        self._owners.pop(task.id, None)
         task.ended.set()
         now_ms = int(time.time() * 1000)
         fields = (task.id, task.call_id, task.description, status, exit_code, task.spool.path, now_ms)
