@@ -45,6 +45,12 @@ def test_calls_without_ids_get_some(chunks: list[Any]) -> None:
     assert collected(*chunks) == [("new1", "A", "{}"), ("new2", "B", "{}")]
 
 
+@pytest.mark.parametrize("names", [("Ba", "sh"), ("B", "a", "sh"), ("Bash", "Bash"), ("Ba", "Bash"), ("", "Bash")])
+def test_a_name_in_pieces_or_repeated_is_one_name(names: tuple[str, ...]) -> None:
+    pieces = [[piece("", name=name, index=0, id="a")] for name in names]
+    assert collected(*pieces, [piece("{", name="Bash", index=0)], [piece("}", index=0)]) == [("a", "Bash", "{}")]
+
+
 def test_calls_with_one_index_are_told_apart_by_their_ids() -> None:
     pieces = [[piece("{}", name="A", index=0, id="a")], [piece("{}", name="A", index=0, id="b")]]
     assert collected(*pieces) == [("a", "A", "{}"), ("b", "A", "{}")]

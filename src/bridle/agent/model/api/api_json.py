@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
 
 from bridle.agent.model.api.stream_pieces import UNPARSED, JsonObject
 
+_ESCAPED_SURROGATE = rb"\\u[dD][89a-fA-F]"
+
 
 def decode_json(data: bytes) -> Any:
-    """Decode JSON; raise ValueError if it is invalid."""
+    """Decode JSON, lone surrogates as U+FFFD; raise ValueError if it is invalid."""
     try:
         return msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except RecursionError as error:
         raise ValueError(str(error)) from error
+    except msgspec.DecodeError as error:
+        return _without_surrogates(data, error)
+
+
+def _without_surrogates(data: bytes, refused: msgspec.DecodeError) -> Any:
+    """Decode JSON that was refused for half of a character: streams cut texts anywhere."""
+    if not re.search(_ESCAPED_SURROGATE, data):
+        raise ValueError(str(refused)) from refused
+    from bridle.wire.events.loose_json import loads  # late: almost every stream does without it
+
+    try:
+        return loads(data.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        raise ValueError(str(refused)) from refused
 
 
 def encode_json(value: Any) -> bytes:

@@ -1,7 +1,7 @@
 """Collects the tool calls of a chat answer, which come in pieces. Pure.
 
 Servers differ: some send no id, no index, or index 0 for every call; some send the arguments as an object, some repeat
-the name in every piece.
+the name in every piece, some send it in pieces.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class ChatCalls:
         call = self._find_call(piece)
         if call is None:
             self._calls.append(call := piece)
-        call.name = call.name or piece.name
+        call.name = call.name if any(call.pieces) and call.name else _joined(call.name, piece.name)
         if arguments is not None:
             call.pieces.append(arguments if isinstance(arguments, str) else encode_json(arguments).decode())
 
@@ -92,6 +92,11 @@ class ChatCalls:
             own = self._new_id()
         self._used_ids.add(own)
         return own
+
+
+def _joined(name: str, more: str) -> str:
+    """Return a name with its next piece, which may be the rest, the whole name again, or as much of it as is known."""
+    return more if more.startswith(name) else name + more
 
 
 def _arguments(call: _Call) -> str:
