@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.agent.fixtures.agent_on_stage import agent_on_stage, calls, says
+from tests.agent.fixtures.raw_host import raw_host
 
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
 UNSIGNED = {"type": "raw", "block": {"type": "thinking", "thinking": "hm"}}
@@ -103,3 +104,15 @@ def test_a_shell_error_shows_nothing_of_our_own_script(tmp_path: Path, command: 
         [result] = place.ask("go").tool_results()
     assert "pwd" not in result
     assert "$?" not in result
+
+
+def test_a_first_message_without_a_block_costs_neither_the_instructions_nor_the_answer(tmp_path: Path) -> None:
+    with raw_host(tmp_path, says("First answer."), says("Second answer.")) as host:
+        host.send({"type": "user", "message": {"role": "user", "content": []}})
+        host.result()
+        host.prompt("two")
+        host.result()
+        first, *_, last = (body["messages"] for body in host.bodies())
+        assert "system-reminder" in str(first[0])
+        assert last[0]["content"][0]["text"] == first[0]["content"][0]["text"]
+        assert "First answer." in str(last)

@@ -227,8 +227,10 @@ class ModelRequests:
 
     def _messages(self) -> list[Message]:
         """Return a valid history; the reminder is before the first user message, what the model can start after it."""
-        nothing: Message = {"role": "user", "content": []}  # the message of a host may have no block
-        first, *rest = self._log.messages or [nothing]
+        messages = self._log.messages
+        if not messages or messages[0]["role"] != "user":  # the first message of a host may have had no block
+            messages = [{"role": "user", "content": []}, *messages]
+        first, *rest = messages
         opened: Message = {
             "role": first["role"],
             "content": [*self._head.reminder, *blocks_of(first["content"])],

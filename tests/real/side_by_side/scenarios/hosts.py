@@ -261,6 +261,12 @@ SCENARIOS = (
         script=(DONE,),
     ),
     hosts(
+        "a first message without a block",
+        Send('{"type":"user","message":{"role":"user","content":[]}}'),
+        *AGAIN,
+        script=(says("First."), says("Second.")),
+    ),
+    hosts(
         "half of a character",
         Send('{"type":"user","message":{"role":"user","content":"half \\ud83d of one"}}'),
         RESULT,
