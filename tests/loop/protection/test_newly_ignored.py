@@ -22,7 +22,7 @@ def test_only_files_that_the_earlier_rules_did_not_hide_are_reported(tmp_path: P
 FOLDERS = (
     "node_modules bower_components jspm_packages .yarn .pnpm-store .nyc_output venv .venv site-packages .eggs bin obj"
     " build dist out target _build deps vendor Pods .terraform .bundle .dart_tool elm-stuff .stack-work dist-newstyle"
-    " .direnv .cargo .gradle"
+    " .direnv .cargo .gradle .benchmarks .hypothesis"
 )
 
 

@@ -19,7 +19,7 @@ _TOOL_FOLDERS = (
     *(r"__pycache__", r"\.?venv", r"site-packages", r"\.eggs", r"[^/]+\.egg-info", r"\.tox", r"\.nox"),
     *(r"Pods", r"\.bundle", r"\.cargo", r"\.gradle", r"\.dart_tool", r"\.terraform", r"\.direnv"),
     *(r"dist-newstyle", r"\.stack-work", r"elm-stuff", r"\.[a-z]+_cache", r"\.cache", r"\.nyc_output"),
-    *(r"\.idea", r"\.vscode", r"\.ralph", r"\.a5c"),
+    *(r"\.benchmarks", r"\.hypothesis", r"\.idea", r"\.vscode", r"\.ralph", r"\.a5c"),
 )
 # Folders of dependencies and build output whose names folders with source have too.
 _OUTPUT_FOLDERS = (
