@@ -94,6 +94,12 @@ def test_an_unknown_command_gets_the_nearest_names() -> None:
     assert done.stderr == "bridle: unknown command 'inspct'\n  Did you mean inspect?\n"
 
 
+def test_the_name_that_other_programs_have_for_a_command_is_known() -> None:
+    assert bridle("start", "PLAN.md").stderr == "bridle: unknown command 'start'\n  Did you mean run?\n"
+    assert set(command_table.SYNONYMS.values()) <= set(command_table.COMMANDS)
+    assert not set(command_table.SYNONYMS) & set(command_table.COMMANDS)
+
+
 def test_an_unknown_command_that_resembles_nothing_gets_the_list() -> None:
     assert "`bridle --help`" in bridle("xyzzy").stderr
 

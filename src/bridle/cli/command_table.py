@@ -186,3 +186,14 @@ MACHINE_COMMANDS = (
 )
 
 COMMANDS = {command.name: command for command in USER_COMMANDS + MACHINE_COMMANDS}
+# What other programs call a command of ours.
+SYNONYMS = {
+    **dict.fromkeys(("start", "go", "loop"), "run"),
+    **dict.fromkeys(("list", "ls", "ps", "history"), "runs"),
+    **dict.fromkeys(("continue", "restart"), "resume"),
+    **dict.fromkeys(("cancel", "kill", "abort", "pause"), "stop"),
+    **dict.fromkeys(("log", "logs"), "show"),
+    **dict.fromkeys(("revert", "rollback", "reset"), "undo"),
+    **dict.fromkeys(("settings", "set"), "config"),
+    "reply": "answer",
+}

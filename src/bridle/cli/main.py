@@ -186,7 +186,10 @@ def _unknown(name: str, *, as_json: bool) -> int:
     from bridle.ground.suggest import did_you_mean
 
     # 0.65: rum suggests run, and inspct does not suggest init
-    suggestion = did_you_mean(name, command_table.COMMANDS, limit=3, cutoff=0.65)
+    synonym = command_table.SYNONYMS.get(name.lower())
+    suggestion = (
+        f"Did you mean {synonym}?" if synonym else did_you_mean(name, command_table.COMMANDS, limit=3, cutoff=0.65)
+    )
     remedy = suggestion or "Run `bridle --help` for the list of commands."
     _print_error("USAGE", f"unknown command {name!r}", remedy, as_json=as_json)
     return USAGE
