@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
-from bridle.ground.git_folder import repository_top
+from bridle.ground.git_folder import git_folder, repository_top
 
 T = TypeVar("T")
 
 # The runs that a message names.
 _NAMED_RUNS = 3
+_HEAD_BYTES = 1024
 
 
 def runs_here(runs_dir: str | None = None) -> Path:
@@ -45,7 +46,8 @@ def chosen_run(argument: str, runs_dir: str | None) -> Path:
         is_configured = runs_dir or os.environ.get(layout.RUNS_FOLDER_VARIABLE)
         is_ambiguous = argument != LAST and matching_runs(argument, *folders)
         if not is_configured and not is_ambiguous:
-            error.remedy = _runs_elsewhere("" if argument == LAST else argument) or error.remedy
+            prefix = "" if argument == LAST else argument
+            error.remedy = _runs_elsewhere(prefix) or _branch_without_run(prefix, folders) or error.remedy
         raise
 
 
@@ -61,6 +63,23 @@ def _runs_elsewhere(prefix: str) -> str | None:
     more = f" and {len(runs) - len(names)} more" if len(runs) > len(names) else ""
     return (
         f"In other folders of the repository: {', '.join(names)}{more}. Go there, or pass it as RUN." if names else None
+    )
+
+
+def _branch_without_run(prefix: str, folders: Sequence[Path]) -> str | None:
+    """Return how to leave the branch of such a run, if its folder is gone; None on any other branch."""
+    from bridle.ground import disk
+    from bridle.ground.ulid import is_ulid
+
+    git = git_folder(top_of(Path.cwd()))
+    head = (disk.read_part(f"{git}/HEAD", _HEAD_BYTES) if git is not None else None) or b""
+    branch = head.decode("utf-8", "replace").strip().removeprefix("ref: refs/heads/")
+    run = branch.removeprefix("bridle/").upper()
+    if not is_ulid(run) or not run.startswith(prefix.upper()) or any((folder / run).exists() for folder in folders):
+        return None
+    return (
+        f"{branch} is checked out, and the folder of its run is gone. Its commits stay on the branch"
+        f" (`git log {branch}`): check out your own branch to leave it."
     )
 
 

@@ -279,3 +279,13 @@ def test_old_runs_of_a_folder_below_are_removed_from_there(here: Path) -> None:
     assert json.loads(bridle("clean", "--yes", "--json", cwd=here).stdout)["runs"] == ["a"]
     assert json.loads(bridle("clean", "--yes", "--json", cwd=part).stdout)["runs"] == ["b"]
     assert [folder.is_dir() for folder in runs] == [False, False, True, True]
+
+
+def test_the_branch_of_a_run_whose_folder_is_gone_is_named(here: Path) -> None:
+    git(here, "checkout", "-q", "-b", "bridle/01m7t5p8xb3aga9kkhz90cx4x7")
+    for command in ("status", "undo", "resume"):
+        done = bridle(command, cwd=here)
+        assert done.returncode == 2
+        assert "bridle/01m7t5p8xb3aga9kkhz90cx4x7 is checked out, and the folder of its run is gone" in done.stderr
+    git(here, "checkout", "-q", "-b", "bridle/notes")
+    assert "Start one with: bridle run PLAN.md" in bridle("undo", cwd=here).stderr
