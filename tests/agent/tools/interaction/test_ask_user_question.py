@@ -29,7 +29,8 @@ def test_the_answers_are_one_sentence() -> None:
 
 def test_an_approval_without_answers_answers_nothing() -> None:
     done = asyncio.run(AskUserQuestion().run(AskUserQuestionInput(questions=[QUESTION]), call_id="t"))
-    assert done.is_error
+    assert not done.is_error
+    assert done.detail == {"questions": [QUESTION], "answers": {}}
 
 
 def test_questions_are_offered_only_with_a_host(tmp_path: Path) -> None:

@@ -28,6 +28,12 @@ SETTINGS = "<home>/.claude/settings.json"
 TOUCH = calls("Bash", command="touch one")
 DONE = says("Done.")
 AGENT = call("Agent", description="d", prompt="sub task", subagent_type="general-purpose")
+QUESTION = {
+    "question": "Which?",
+    "header": "h",
+    "multiSelect": False,
+    "options": [{"label": "A", "description": "a"}, {"label": "B", "description": "b"}],
+}
 RESULT = AwaitEvent("result")
 INTERRUPT = control("i", subtype="interrupt")
 NO = {"behavior": "deny", "message": "no"}
@@ -259,6 +265,13 @@ SCENARIOS = (
         GO,
         RESULT,
         script=(DONE,),
+    ),
+    hosts(
+        "questions that the host leaves without an answer",
+        GO,
+        allows(),
+        RESULT,
+        script=(calls("AskUserQuestion", questions=[QUESTION]), DONE),
     ),
     hosts(
         "a first message without a block",

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from bridle.agent.tools.contract.input_schema import JsonSchema, input_schema
-from bridle.agent.tools.contract.tool import ToolResult, failed_result
+from bridle.agent.tools.contract.tool import ToolResult
 
 _TEXT = {"type": "string"}
 _OPTION = {
@@ -62,7 +62,8 @@ class AskUserQuestion:
     async def run(self, request: AskUserQuestionInput, *, call_id: str) -> ToolResult:  # noqa: ARG002  # part of the tool interface
         """Return the answers as one sentence."""
         if not request.answers:
-            return failed_result("The user did not answer the questions.")
+            unanswered = {"questions": request.questions, "answers": {}}
+            return ToolResult("The user did not answer the questions.", detail=unanswered)
         pairs = ", ".join(f'"{question}"="{answer}"' for question, answer in request.answers.items())
         text = f"Your questions have been answered: {pairs}. You can now continue with these answers in mind."
         detail = {"questions": request.questions, "answers": request.answers, "annotations": request.annotations}
