@@ -317,4 +317,4 @@ def _transcripts(home: Path) -> Iterator[tuple[dict[str, Any], ...]]:
     """The conversations that were kept, oldest first."""
     found = sorted((home / ".claude" / "projects").glob("*/*.jsonl"), key=lambda path: path.stat().st_ctime_ns)
     for path in found:
-        yield tuple(json.loads(line) for line in path.read_text("utf-8").splitlines())
+        yield tuple(json.loads(line) for line in path.read_text("utf-8").split("\n") if line)  # U+2028 ends none

@@ -32,6 +32,11 @@ SCENARIOS = (
         ),
     ),
     Scenario(
+        "odd answers of an MCP server",
+        (prompt("go", STRICT, *servers(raw=RAW_SERVER), "--allowedTools", "mcp__raw"),),
+        (*map(do, ("textid", "separator", "blank")), says("Done.")),
+    ),
+    Scenario(
         "an MCP server that dies",
         (prompt("go", STRICT, *servers(raw=RAW_SERVER), "--allowedTools", "mcp__raw__do"),),
         (do("die"), do("two"), says("Done.")),
