@@ -64,7 +64,7 @@ class ChatCalls:
         call = self._find_call(piece)
         if call is None:
             self._calls.append(call := piece)
-        call.name = call.name if any(call.pieces) and call.name else _joined(call.name, piece.name)
+        call.name = call.name if any(call.pieces) and call.name else _join_name(call.name, piece.name)
         if arguments is not None:
             call.pieces.append(arguments if isinstance(arguments, str) else encode_json(arguments).decode())
 
@@ -94,7 +94,7 @@ class ChatCalls:
         return own
 
 
-def _joined(name: str, more: str) -> str:
+def _join_name(name: str, more: str) -> str:
     """Return a name with its next piece, which may be the rest, the whole name again, or as much of it as is known."""
     return more if more.startswith(name) else name + more
 
