@@ -36,7 +36,7 @@ from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy import output_names, recorded_hooks
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import read_note
-from bridle.workspace import partial_tree
+from bridle.workspace import partial_tree, snapshot
 from bridle.workspace.add_files import read_marks
 from bridle.workspace.merge import overlay
 from bridle.workspace.snapshot import changes, commit_tree, staged_tree, tree_of_all
@@ -188,7 +188,13 @@ async def adopt(
     work = await _without_local(context, await _tree_without(context, untracked), local)
     work = await overlay(context.git, old.work, work, changed)
     adopted = {**old.adopted, **dict.fromkeys(changed & {*protected.paths}, tip)}
-    after = replace(context, changes_adopted=context.changes_adopted + 1)
+    number = context.changes_adopted + 1
+    # No other ref has this tree: the next garbage collection would remove it.
+    name = f"{context.run.lower()}-baseline-{number}"
+    await snapshot.write(
+        context.git, name, tree=work, index_tree=work, head=tip, why="the baseline with changes of the user"
+    )
+    after = replace(context, changes_adopted=number)
     return _write(after, Baseline(work, untracked, protected, kept, adopted, local))
 
 
