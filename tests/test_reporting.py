@@ -50,7 +50,7 @@ def run_project(
     (tests / "real" / "test_parts.py").write_text(REAL_TESTS.format(second=second), encoding="utf-8")
     (tests / "wire" / "test_lines.py").write_text("def test_line():\n    pass\n", encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
-    environment = os.environ | (variables or {})
+    environment = {name: value for name, value in os.environ.items() if name != VARIABLE} | (variables or {})
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
     )

@@ -28,6 +28,8 @@ HOSTILE = [
     "# heading",
     "- > 1. ## heading",
     "text\n===\n\ntext\n-----",
+    "text\n- ",
+    "> text\n> -\t ",
 ]
 
 

@@ -82,9 +82,10 @@ def _prose_line(line: str) -> str:
 
 def _without_heading(line: str) -> str:
     position = 0
-    while mark := _MARK.match(line, position):
+    # First the heading: a hyphen that only spaces follow is the mark of a list, and a heading below a line of text.
+    while not (heading := _HEADING.match(line, position)) and (mark := _MARK.match(line, position)):
         position = mark.end()
-    return f"{line[:position]}\\{line[position:]}" if _HEADING.match(line, position) else line
+    return f"{line[:position]}\\{line[position:]}" if heading else line
 
 
 def _span_end(line: str, opening: re.Match[str]) -> int | None:
