@@ -13,6 +13,7 @@ from bridle.agent.skills.plugins import Plugins, load_plugins
 from bridle.agent.subagents.agent_files import plugin_agents
 
 COMMAND = "---\ndescription: d\n---\nDo it\n"
+NAMED = "---\nname: other\ndescription: d\n---\nDo it\n"
 AGENT = "---\nname: one\ndescription: d\n---\nYou are one\n"
 
 
@@ -71,6 +72,16 @@ def test_a_plugin_with_a_manifest_that_is_not_valid_is_not_loaded(manifest: Any,
     [error] = plugins.errors
     assert (error["plugin"], error["type"]) == ("inline[0]", "generic-error")
     assert "manifest file at " in error["message"]
+
+
+def test_a_plugin_without_a_place_for_skills_is_one_if_it_has_a_document_at_its_top(tmp_path: Path) -> None:
+    put(tmp_path / "p", SKILL=COMMAND.replace("---\n", "---\nname: the top/one\n", 1), solo__SKILL=NAMED)
+    assert found(tmp_path, loaded(tmp_path, {"name": "plug"})).slash_commands() == ["plug:the-top-one"]
+    assert found(tmp_path, loaded(tmp_path, {"name": "plug", "skills": "./solo"})).slash_commands() == ["plug:other"]
+    put(tmp_path / "p", SKILL=COMMAND)
+    assert found(tmp_path, loaded(tmp_path, {"name": "plug"})).slash_commands() == ["plug:p"]
+    put(tmp_path / "p", skills__s__SKILL=COMMAND)
+    assert found(tmp_path, loaded(tmp_path, {"name": "plug"})).slash_commands() == ["plug:s"]
 
 
 def test_places_that_do_not_exist_are_named_and_a_file_is_an_empty_plugin(tmp_path: Path) -> None:

@@ -162,7 +162,6 @@ def test_arguments_are_put_in_as_measured(home: Home, args: str | None, filled: 
         "success": True,
         "commandName": "g",
         "allowedTools": ["Bash(git *)", "Read"],
-        "model": "haiku",
     }
 
 

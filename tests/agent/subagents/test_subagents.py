@@ -90,6 +90,14 @@ def test_a_sub_agent_has_a_context_of_its_own_and_its_report_goes_to_its_caller(
     assert [line["description"] for line in of(host.lines, "task_progress")] == ["Running echo inside"]
 
 
+def test_a_sub_agent_with_an_empty_prompt_reads_that_there_is_none(tmp_path: Path) -> None:
+    with raw_host(tmp_path, calls(agent("")), says("The report."), says("Done."), flags=ALLOW) as host:
+        host.prompt("go")
+        host.result()
+        texts = [block["text"] for block in host.bodies()[1]["messages"][0]["content"]]
+    assert texts[-1].strip() == "(no content)"
+
+
 def test_the_transcript_of_a_sub_agent_is_a_side_chain_and_the_session_can_be_continued(tmp_path: Path) -> None:
     session = "11111111-2222-4333-8444-555555555555"
     run(

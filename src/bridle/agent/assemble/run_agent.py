@@ -109,7 +109,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
     keep_tasks(inputs, session, tools)
     inline = run_tools.inline_commands(tools, setup)
     if options.has_commands:
-        tools.append(run_tools.skill_tool(skills, session.id, inline))
+        tools.append(run_tools.skill_tool(inputs, skills, session.id, inline))
     structured = StructuredOutput(Schema.parse(options.json_schema)) if options.json_schema is not None else None
     log = MessageLog(session, writer := _writer(inputs, output))
     if options.mirrors:
@@ -221,6 +221,7 @@ def assemble(options: Options, cwd: Path, outer: Mapping[str, str], *, output: O
             _start(session, shell, hooks, servers),
             servers.expand,
             partial(run_tools.rules_of_skill, inputs),
+            partial(run_tools.model_of_skill, inputs),
         ),
         writer,
         shell,

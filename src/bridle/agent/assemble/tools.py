@@ -8,7 +8,7 @@ from pathlib import Path
 from bridle.agent.assemble.run_inputs import RunInputs
 from bridle.agent.conversation.message_loop import COMMANDS
 from bridle.agent.conversation.model_setup import ModelSetup
-from bridle.agent.model.api.models import has_web_search
+from bridle.agent.model.api.models import DEFAULT_CHAT_MODEL, Model, has_web_search, resolve_model
 from bridle.agent.permissions.approval import Approver
 from bridle.agent.permissions.decide import decide
 from bridle.agent.permissions.offered_tools import DEFAULT_CHOICE, offered
@@ -73,9 +73,24 @@ def make_tools(
     return [tool for tool in tools if tool.name not in unused]
 
 
-def skill_tool(skills: Skills, session_id: str, inline: Inline) -> Tool:
+def skill_tool(inputs: RunInputs, skills: Skills, session_id: str, inline: Inline) -> Tool:
     """Make the Skill tool."""
-    return SkillTool(skills, session_id=session_id, inline=inline, local_commands=COMMANDS)
+    return SkillTool(
+        skills,
+        session_id=session_id,
+        inline=inline,
+        local_commands=COMMANDS,
+        model_of=lambda skill: model_of_skill(inputs, skill),
+    )
+
+
+def model_of_skill(inputs: RunInputs, skill: Skill) -> Model | None:
+    """Return the model that a skill names; None if it has the model of the conversation."""
+    if skill.model is None or skill.model.lower() == "inherit":
+        return None
+    model = resolve_model(skill.model, inputs.environment)
+    # A chat endpoint without a model of that name has the model of the conversation.
+    return None if model.id == DEFAULT_CHAT_MODEL else model
 
 
 def rules_of_skill(inputs: RunInputs, skill: Skill) -> tuple[Rule, ...]:

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from bridle.agent.conversation.conversation import Conversation, SkillCall, merge
-from bridle.agent.conversation.model_setup import allowed
+from bridle.agent.conversation.model_setup import allowed, with_model
+from bridle.agent.model.api.models import Model
 from bridle.agent.model.api.question import Block
 from bridle.agent.permissions.rules.syntax import Rule
 from bridle.agent.skills.catalogue import Skills
@@ -38,15 +39,16 @@ class MessageLoop:
         start: Callable[[], Awaitable[None]],
         expand_prompt: Callable[[str], Awaitable[tuple[str, list[Block]] | None]],
         rules_of: Callable[[Skill], tuple[Rule, ...]],
+        model_of: Callable[[Skill], Model | None],
     ) -> None:
         """`inline` runs the commands in a skill's text, `start` the hooks at the start of the session.
 
         `expand_prompt` returns the name and the blocks of the prompt of an MCP server that a slash command calls,
-        `rules_of` what a skill allows in the turn in which the user calls it.
+        `rules_of` what a skill allows in the turn in which the user calls it, `model_of` the model of that turn.
         """
         self._conversation, self._background, self._skills = conversation, background, skills
         self._inline, self._start, self._has_started = inline, start, False
-        self._expand_prompt, self._rules_of = expand_prompt, rules_of
+        self._expand_prompt, self._rules_of, self._model_of = expand_prompt, rules_of, model_of
         self._inbox = conversation.inbox
 
     async def run(self, first: Prompt | None) -> None:
@@ -118,9 +120,10 @@ class MessageLoop:
                 self._conversation.answer_locally(prompt, expansion.text, is_error=expansion.is_error)
             case ExpandedPrompt():
                 shown, *bodies = expansion.texts
-                with allowed(self._conversation.setup, self._rules_of(expansion.skill)):
+                setup, skill = self._conversation.setup, expansion.skill
+                with allowed(setup, self._rules_of(skill)), with_model(setup, self._model_of(skill)):
                     await self._conversation.turn(
-                        prompt, skill=SkillCall(shown, "\n".join(bodies), f"{expansion.skill.source}Settings")
+                        prompt, skill=SkillCall(shown, "\n".join(bodies), f"{skill.source}Settings")
                     )
             case None:
                 await self._conversation.turn(prompt)

@@ -62,6 +62,17 @@ def allowed(setup: ModelSetup, rules: tuple[Rule, ...]) -> Iterator[None]:
         setup.policy = msgspec.structs.replace(setup.policy, allow=kept)
 
 
+@contextmanager
+def with_model(setup: ModelSetup, model: Model | None) -> Iterator[None]:
+    """Use another model as long as the block lasts, if there is one; a model that the host sets during it stays."""
+    before, setup.model = setup.model, model or setup.model
+    try:
+        yield
+    finally:
+        if setup.model is model:
+            setup.model = before
+
+
 class RequestHead(msgspec.Struct, frozen=True):
     """The parts of every request that do not change during a conversation."""
 

@@ -119,10 +119,16 @@ def _plugin(folder: Path, manifest: dict[str, Any]) -> Plugin:
         folder,
         commands=places("commands") if "commands" in manifest else (folder / "commands",),
         agents=places("agents") if "agents" in manifest else (folder / "agents",),
-        skills=(folder / "skills", *places("skills")),
+        skills=_skills(folder, places("skills")),
         hooks=("hooks/hooks.json", *_listed(manifest.get("hooks", []))),
         servers=(".mcp.json", *_listed(manifest.get("mcpServers", []))),
     )
+
+
+def _skills(folder: Path, named: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Return where a plugin's skills are; one that has no place for them may be a skill itself."""
+    usual = folder / "skills"
+    return (folder,) if not named and not usual.is_dir() else (usual, *named)
 
 
 def _missing(plugin: Plugin, manifest: dict[str, Any]) -> list[dict[str, str]]:

@@ -66,14 +66,15 @@ def _skill(file: SkillFile, kind: Kind, source: Source, document: frontmatter.Do
     when = frontmatter.as_text(fields.when_to_use)
     members, on_demand = _members(fields) if kind == "skillset" else ((), ())
     described = " - ".join(part for part in (own or _first_line(document.body), when) if part)
+    name = _own_name(fields, file, plugin)
     contents = ", ".join([*members, *(name for name, _ in on_demand)])
     return Skill(
-        name=f"{plugin.name}:{file.name}" if plugin is not None else file.name,
+        name=f"{plugin.name}:{name}" if plugin is not None else name,
         kind=kind,
         source=source,
         path=file.path,
         folder=file.path.parent if file.is_folder else None,
-        description=described or (f"skillset: {contents}" if contents else file.name),
+        description=described or (f"skillset: {contents}" if contents else name),
         is_described=own is not None or when is not None,
         title=_title(fields, file, kind, plugin),
         argument_hint=frontmatter.as_text(_hint(fields.argument_hint)) or "",
@@ -87,6 +88,13 @@ def _skill(file: SkillFile, kind: Kind, source: Source, document: frontmatter.Do
         plugin=plugin.path if plugin is not None else None,
         fault=document.fault if file.path.suffix != ".md" else None,
     )
+
+
+def _own_name(fields: _Fields, file: SkillFile, plugin: Plugin | None) -> str:
+    """Return the name without that of the plugin; a folder that is one skill may say it itself."""
+    title = frontmatter.as_text(fields.name)
+    is_named = plugin is not None and file.path.parent in plugin.skills
+    return skill_files.as_name(title) if is_named and title else file.name
 
 
 def _members(fields: _Fields) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:

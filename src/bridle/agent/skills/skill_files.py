@@ -74,6 +74,11 @@ class Skill(msgspec.Struct, frozen=True):
     """Why a skillset cannot be used: it is not JSON or YAML."""
 
 
+def as_name(title: str) -> str:
+    """Return a title in the form of a name, as Claude Code changes it."""
+    return re.sub(r"[^\w.-]", "-", title)
+
+
 def skills_in(folder: Path) -> list[SkillFile]:
     """Return the skills of a folder: its subfolders with a SKILL.md."""
     entries = _entries(folder)

@@ -27,6 +27,10 @@ COORDINATOR = (
 )
 
 
+# What the model reads instead of a prompt without a character, which the endpoint would refuse.
+NO_CONTENT = "(no content)"
+
+
 class AgentIdentity(msgspec.Struct, frozen=True):
     """What events say about a sub-agent."""
 
@@ -78,12 +82,12 @@ class AgentLog(MessageLog):
         """Add the prompt and return the id of its line; `blocks` come after it: the texts of skills and hooks."""
         if self.identity.parent_call_id is not None:
             return self.continue_with(self.identity.prompt)
-        self._add_user([text_block(self.identity.prompt), *blocks])
+        self._add_user([text_block(self.identity.prompt or NO_CONTENT), *blocks])
         line = self.session.note(self.identity.prompt, is_meta=False)
         for block in blocks:
             self.session.note([block])
         if not self.identity.in_background:
-            shown = text_block(self.identity.prompt or "(no content)")
+            shown = text_block(self.identity.prompt or NO_CONTENT)
             event = User(message=UserMessage(content=[shown]), uuid=line.uuid, timestamp=line.timestamp)
             self._print(event)
         return line.uuid

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from bridle.agent.model.api.models import Model
 from bridle.agent.permissions.decide import FREE, approval_of_skill, decide
 from bridle.agent.permissions.rules.policy import Allowed, Denied, NeedsApproval, Policy, Verdict
 from bridle.agent.skills.catalogue import Skills
@@ -43,12 +44,13 @@ class SkillTool:
         session_id: str,
         inline: Callable[[str], Awaitable[str]] | None = None,
         local_commands: Collection[str] = (),
+        model_of: Callable[[Skill], Model | None] = lambda _skill: None,
     ) -> None:
-        """Run inline commands with `inline`."""
+        """Run inline commands with `inline`; `model_of` returns the model that a skill names."""
         self._skills = skills
         self._session_id = session_id
         self._inline = inline
-        self._local_commands = local_commands
+        self._local_commands, self._model_of = local_commands, model_of
 
     def judge(self, arguments: Mapping[str, Any], policy: Policy) -> Verdict:
         """Decide about a call: rules hold for every name of a skill, and one that allows tools needs approval."""
@@ -74,7 +76,9 @@ class SkillTool:
             )
         except UserError as error:
             return failed_result(str(error))
-        return ToolResult(f"Launching skill: {name}", detail=_detail(name, skill), follow_up=(text,))
+        return ToolResult(
+            f"Launching skill: {name}", detail=_detail(name, skill, self._model_of(skill)), follow_up=(text,)
+        )
 
     def _rejection(self, name: str, skill: Skill | None) -> str:
         if skill is not None:
@@ -90,10 +94,10 @@ class SkillTool:
         return f"Unknown skill: {name}" + (f". {hint}" if hint else "")
 
 
-def _detail(name: str, skill: Skill) -> dict[str, object]:
+def _detail(name: str, skill: Skill, model: Model | None) -> dict[str, object]:
     detail: dict[str, object] = {"success": True, "commandName": name}
     if skill.allowed_tools:
         detail["allowedTools"] = list(skill.allowed_tools)
-    if skill.model is not None:
-        detail["model"] = skill.model
+    if model is not None:
+        detail["model"] = model.shown
     return detail

@@ -34,6 +34,7 @@ NOT_VALID: tuple[Any, ...] = (
     '{"name": "p", "agents": "./agents"}',
 )
 ALLOWS = "---\ndescription: allows\nallowed-tools: Bash(touch *)\n---\nDo it\n"
+WITH_MODEL = "---\ndescription: has a model\nmodel: {}\n---\nDo it with $ARGUMENTS\n"
 TOUCH = calls("Bash", command="touch made")
 EXPLORE = {"blocks": [call("Agent", description="d", prompt="look", subagent_type="explore")]}
 
@@ -42,6 +43,15 @@ def plugin(folder: str, manifest: str, **more: str) -> dict[str, str]:
     """Return the files of a plugin."""
     files = {f"{folder}/{name}": text for name, text in {**PARTS, **more}.items()}
     return {**files, f"{folder}/.claude-plugin/plugin.json": manifest}
+
+
+def of_plugin(folder: str, **files: str) -> dict[str, str]:
+    """Return the files of a plugin that has these only."""
+    manifest = json.dumps({"name": {"p": "plug"}.get(folder, f"plug-{folder}")})
+    return {
+        f"{folder}/.claude-plugin/plugin.json": manifest,
+        **{f"{folder}/{name}": text for name, text in files.items()},
+    }
 
 
 def start(text: str, *folders: str) -> Start:
@@ -94,6 +104,42 @@ SCENARIOS = (
         (prompt("go"), prompt("go", "--permission-mode", "dontAsk")),
         (calls("Skill", skill="s"), TOUCH, says("Done."), calls("Skill", skill="s"), says("Done.")),
         files={"<home>/.claude/skills/s/SKILL.md": ALLOWS},
+    ),
+    Scenario(
+        "a plugin that is a skill",
+        (start("go", "p", "q", "r", "s"), start("/plug:top x", "p")),
+        otherwise=says("Done."),
+        files={
+            **of_plugin("p", **{"SKILL.md": DOCUMENT.format("top")}),
+            **of_plugin("q", **{"SKILL.md": "---\ndescription: no name\n---\nDo it\n"}),
+            **of_plugin("r", **{"SKILL.md": DOCUMENT.format("top"), "skills/in/SKILL.md": DOCUMENT.format("in")}),
+            "s/SKILL.md": DOCUMENT.format("a b/c"),
+        },
+    ),
+    Scenario(
+        "a skill of the user with a model",
+        (
+            dialogue(message("/s a"), AwaitEvent("result"), message("more"), AwaitEvent("result", 2)),
+            prompt("go"),
+            prompt("/t"),
+        ),
+        (
+            *(calls("Bash", command="echo"), says("One."), says("Two.")),
+            *(calls("Skill", skill="s"), says("Called."), says("Three.")),
+        ),
+        files={
+            "<home>/.claude/skills/s/SKILL.md": WITH_MODEL.format("haiku"),
+            "<home>/.claude/commands/t.md": WITH_MODEL.format("opus"),
+        },
+    ),
+    Scenario(
+        "a sub-agent without a prompt",
+        (prompt("go"),),
+        (
+            {"blocks": [call("Agent", description="d", prompt="", subagent_type="general-purpose")]},
+            says("Sub."),
+            says("Done."),
+        ),
     ),
     Scenario(
         "an agent in other letters",
