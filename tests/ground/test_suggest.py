@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridle.ground.suggest import close_names, did_you_mean
+from bridle.ground.suggest import close_names, did_you_mean, nearest
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,12 @@ def test_the_limit_and_the_cutoff_bound_what_is_suggested() -> None:
 def test_the_question_names_every_candidate_or_is_empty() -> None:
     assert did_you_mean("claer", ["clear", "cleat"], limit=2, prefix="/") == "Did you mean /clear or /cleat?"
     assert did_you_mean("xyz", ["clear"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("greet", "greet"), ("Greet", "greet"), ("gret", "greet"), ("grete", "greet"), ("great", "great"), ("gr", None)],
+)
+def test_the_nearest_name_is_the_one_with_the_fewest_changes(name: str, found: str | None) -> None:
+    assert nearest(name, ["greet", "great"], edits=2) == found
+    assert nearest(name, [], edits=2) is None

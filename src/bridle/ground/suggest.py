@@ -30,5 +30,22 @@ def did_you_mean(name: str, known: Iterable[str], *, limit: int = 1, cutoff: flo
     return f"Did you mean {' or '.join(prefix + near for near in names)}?" if names else ""
 
 
+def nearest(name: str, known: Iterable[str], *, edits: int) -> str | None:
+    """Return the known name that the fewest changes of a letter lead to, at most `edits`; case makes no difference."""
+    counted = [(_edits(name.lower(), other.lower()), other) for other in known]
+    count, other = min(counted, default=(edits + 1, ""), key=lambda pair: pair[0])
+    return other if count <= edits else None
+
+
+def _edits(one: str, other: str) -> int:
+    """Return how many letters must be added, removed or replaced."""
+    row = list(range(len(other) + 1))
+    for place, letter in enumerate(one, start=1):
+        before, row = row, [place]
+        for column, wanted in enumerate(other, start=1):
+            row.append(min(row[-1] + 1, before[column] + 1, before[column - 1] + (letter != wanted)))
+    return row[-1]
+
+
 def _key(name: str) -> str:
     return name.strip().lower().replace("-", "_").replace(" ", "_")

@@ -315,8 +315,8 @@ def test_a_listing_stays_within_its_limit(home: Home) -> None:
     [
         ("nosuch", "Unknown skill: nosuch"),
         ("grete", "Unknown skill: grete. Did you mean greet?"),
-        ("../greet", "Unknown skill: ../greet. Did you mean greet?"),
-        ("greet/SKILL.md", "Unknown skill: greet/SKILL.md. Did you mean greet?"),
+        ("../greet", "Unknown skill: ../greet"),
+        ("greet/SKILL.md", "Unknown skill: greet/SKILL.md"),
         ("", "Invalid skill format: "),
         ("hidden", "Skill hidden cannot be used with Skill tool due to disable-model-invocation"),
         ("clear", "clear is a built-in command, not a skill: only the user can run /clear."),
@@ -364,6 +364,32 @@ def test_rules_hold_for_a_skill_by_every_name_and_one_that_allows_tools_needs_ap
     policy = Policy(cwd=str(home.project), home="/", mode=mode, allow=allow, deny=deny, ask=ask)
     tool = SkillTool(home.discover(), session_id="session-1")
     assert type(tool.judge({"skill": name}, policy)).__name__ == verdict
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("greetin", "greetings"),
+        ("GREETINGS", "greetings"),
+        ("xyeetings", "greetings"),
+        ("greetngis", "greetings"),
+        ("greetingsab", "greetings"),
+        ("qu", "quux"),
+        ("greeti", None),
+        ("xyzetings", None),
+        ("pp:greetings", None),
+        ("plug:plug", None),
+    ],
+)
+def test_an_unknown_name_has_a_hint_if_two_letters_are_wrong_as_measured(
+    home: Home, typed: str, hint: str | None
+) -> None:
+    for name in ("greetings", "quux", "plug:top"):
+        home.put(f"project/.claude/commands/{name.replace(':', '/')}.md", "body\n")
+    skills = home.discover()
+    end = "" if hint is None else f". Did you mean /{hint}?"
+    assert meant(f"/{typed}", skills) == LocalAnswer(f"Unknown command: /{typed}{end}")
+    assert f"Unknown skill: {typed}{end.replace('/', '')}" in str(call(skills, typed).content)
 
 
 def test_a_skill_that_vanished_is_a_clear_failure(home: Home) -> None:

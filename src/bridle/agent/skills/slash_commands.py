@@ -13,10 +13,10 @@ from bridle.agent.skills.catalogue import Skills
 from bridle.agent.skills.expand import RunInline, expand_skill
 from bridle.agent.skills.skill_files import Skill
 from bridle.errors import UserError
-from bridle.ground.suggest import did_you_mean
+from bridle.ground.suggest import nearest
 
-# Names are short: two of four letters may be wrong.
-CUTOFF = 0.5
+# As measured with Claude Code: two letters may be wrong.
+EDITS = 2
 
 _CALL = r"(?s)/([A-Za-z0-9:_-]+)(?:\s+(.*))?"
 
@@ -71,8 +71,8 @@ async def expand_slash_command(
 
 
 def _unknown(name: str, skills: Skills, others: Collection[str]) -> str:
-    hint = did_you_mean(name, [*skills.slash_commands(), *others], cutoff=CUTOFF, prefix="/")
-    return f"Unknown command: /{name}" + (f". {hint}" if hint else "")
+    near = nearest(name, [*skills.slash_commands(), *others], edits=EDITS)
+    return f"Unknown command: /{name}" + (f". Did you mean /{near}?" if near is not None else "")
 
 
 def called(name: str, arguments: str) -> str:

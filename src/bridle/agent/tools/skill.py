@@ -87,11 +87,11 @@ class SkillTool:
             return "Invalid skill format: "
         if name in self._local_commands:
             return f"{name} is a built-in command, not a skill: only the user can run /{name}."
-        from bridle.agent.skills.slash_commands import CUTOFF
-        from bridle.ground.suggest import did_you_mean
+        from bridle.agent.skills.slash_commands import EDITS
+        from bridle.ground.suggest import nearest
 
-        hint = did_you_mean(name, [skill.name for skill in self._skills.all() if skill.for_model], cutoff=CUTOFF)
-        return f"Unknown skill: {name}" + (f". {hint}" if hint else "")
+        near = nearest(name, [skill.name for skill in self._skills.all() if skill.for_model], edits=EDITS)
+        return f"Unknown skill: {name}" + (f". Did you mean {near}?" if near is not None else "")
 
 
 def _detail(name: str, skill: Skill, model: Model | None) -> dict[str, object]:

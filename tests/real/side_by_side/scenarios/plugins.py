@@ -142,6 +142,12 @@ SCENARIOS = (
         ),
     ),
     Scenario(
+        "names that are almost right",
+        (prompt("/greetin"), prompt("/greeti"), prompt("/qu"), prompt("/pp:greetings"), prompt("go"), prompt("go")),
+        (calls("Skill", skill="xyeetings"), says("One."), calls("Skill", skill="xyzetings"), says("Two.")),
+        files={f"<home>/.claude/skills/{name}/SKILL.md": DOCUMENT.format(name) for name in ("greetings", "quux")},
+    ),
+    Scenario(
         "an agent in other letters",
         (prompt("go"),),
         (EXPLORE, says("Seen."), says("Done.")),
