@@ -39,6 +39,7 @@ def test_any_other_failure_decides_nothing(code: int | None) -> None:
         ("PreToolUse", {"decision": "block", "reason": "no"}, "permission", "deny"),
         ("PreToolUse", {"decision": "approve"}, "permission", "allow"),
         ("PreToolUse", {"hookSpecificOutput": {"permissionDecision": "ask"}}, "permission", "ask"),
+        ("PreToolUse", {"hookSpecificOutput": {"permissionDecision": "defer"}}, "permission", "defer"),
         ("PreToolUse", {"hookSpecificOutput": {"permissionDecision": "perhaps"}}, "permission", None),
         ("PreToolUse", {"hookSpecificOutput": {"updatedInput": {"a": 1}}}, "updated_input", {"a": 1}),
         ("PreToolUse", {"hookSpecificOutput": {"updatedInput": "rm"}}, "updated_input", None),

@@ -105,6 +105,15 @@ class Conversation:
         ending = await self._run_turn(prompt, counts, skill)
         self._finish(ending if origin is None else msgspec.structs.replace(ending, origin=origin), counts)
 
+    async def add_aside(self, prompt: Prompt) -> None:
+        """Add a message that wants no answer; its result has no text."""
+        counts = self._begin()
+        line = self.log.aside(prompt.content, permission_mode=self.setup.policy.mode, uuid=prompt.uuid)
+        if self.options.replays:
+            self.log.replay(prompt.content, line.uuid)
+        await self.log.save()
+        self._finish(Ending(is_local=True, terminal_reason=None), counts)
+
     def answer_locally(
         self,
         prompt: Prompt,

@@ -69,6 +69,13 @@ class MessageLog:
         self._add_user([*blocks_of(content), *attached])
         return self.session.prompt(content, permission_mode=permission_mode, uuid=uuid)
 
+    def aside(self, content: Content, *, permission_mode: str, uuid: str | None) -> LineId:
+        """Add a message that asks for no answer; the next prompt joins it, on a line of its own."""
+        *first, last = blocks_of(content) or [text_block("")]
+        ended = {**last, "text": f"{last['text']}\n"} if last.get("text") else last
+        self._add_user([*first, ended])
+        return self.session.prompt(content, permission_mode=permission_mode, uuid=uuid)
+
     def skill_command(
         self, shown: str, body: Content, attached: list[Block], *, typed: str, uuid: str | None
     ) -> LineId:
@@ -154,8 +161,8 @@ class MessageLog:
         self._results.append(_ToolResult(call_id, block, answer.detail, line, more))
         return 1 + len(lines)
 
-    def add_results(self, answer: PartialAnswer) -> None:
-        """Add the printed results of an answer's calls; a call without one is marked as interrupted."""
+    def add_results(self, answer: PartialAnswer, *, missing: str = REJECTED) -> None:
+        """Add the printed results of an answer's calls; `missing` is what the model reads of a call without one."""
         results, self._results = self._results, []
         blocks = [result.block for result in results]
         for result in results:
@@ -176,7 +183,7 @@ class MessageLog:
         if self.messages and self.messages[-1]["role"] == "assistant":
             for block in blocks_of(self.messages[-1]["content"]):
                 if block_type(block) == "tool_use" and block["id"] not in known:
-                    blocks.append(_result_block(block["id"], ToolResult(REJECTED, is_error=True)))
+                    blocks.append(_result_block(block["id"], ToolResult(missing, is_error=True)))
         self._add_user(blocks + more)
 
     # The program

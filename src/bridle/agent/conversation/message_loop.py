@@ -81,7 +81,10 @@ class MessageLoop:
             self._has_started = True
             await self._start()
         if origin is not None or not prompt.text.startswith("/"):
-            await self._conversation.turn(prompt, origin=origin)
+            if prompt.wants_answer:
+                await self._conversation.turn(prompt, origin=origin)
+            else:
+                await self._conversation.add_aside(prompt)
             return
         name, _, arguments = prompt.text.strip().partition(" ")
         if name == "/compact":
@@ -154,11 +157,16 @@ class MessageLoop:
         return None
 
     def _take_queued(self, *, is_idle: bool) -> Prompt:
-        """Return the first message when idle; messages that were queued during a turn are merged into one."""
-        if is_idle:
-            return self._inbox.messages.popleft()
-        queued = list(self._inbox.messages)
-        self._inbox.messages.clear()
+        """Return the first message when idle; messages that were queued during a turn are merged into one.
+
+        One that wants no answer is taken alone.
+        """
+        waiting = self._inbox.messages
+        if is_idle or not waiting[0].wants_answer:
+            return waiting.popleft()
+        queued = []
+        while waiting and waiting[0].wants_answer:
+            queued.append(waiting.popleft())
         for prompt in queued[:-1]:  # the merged message has the id of the last one
             self._conversation.acknowledge(prompt)
         return merge(queued)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from bridle.agent.conversation.answer_receiver import AnswerReceiver
-from bridle.agent.conversation.message_log import MessageLog, rejected
+from bridle.agent.conversation.message_log import REJECTED, MessageLog, rejected
 from bridle.agent.conversation.model_requests import ModelRequests
 from bridle.agent.conversation.model_setup import ConversationOptions, ModelSetup
 from bridle.agent.conversation.partial_answer import PartialAnswer
@@ -18,7 +18,7 @@ from bridle.agent.model.api.request_errors import RequestError
 from bridle.agent.model.api.stream_pieces import AnswerFinished
 from bridle.agent.stdio.output_events import Denial, ModelRefusal, Notification, RateLimit
 from bridle.agent.tools.structured_output import ATTEMPTS, NUDGE, NUDGES, TOOL, StructuredOutput
-from bridle.agent.tools.toolbox import FinishedCall, Toolbox
+from bridle.agent.tools.toolbox import DEFERRED, FinishedCall, Toolbox, ToolCall
 from bridle.errors import ModelFailure
 
 INTERRUPTED = "[Request interrupted by user]"
@@ -202,8 +202,12 @@ class Turn:
 
     async def _after_calls(self, answer: PartialAnswer) -> Ending | None:
         finished: list[FinishedCall] = []
+        deferred: ToolCall | None = None
         while answer.calls.unanswered:
             done = await answer.calls.next_done()
+            if done.is_deferred:
+                deferred = done.call
+                continue
             finished.append(done)
             self._before_result()
             self._report(done)
@@ -212,9 +216,11 @@ class Turn:
                 return await self.interrupted()
             if done.stops is not None:
                 return await self._stopped_by_hook()
-        self._add_results(answer)
+        self._add_results(answer, missing=REJECTED if deferred is None else DEFERRED)
         self._receiver.answer = None
         await self._log.save()
+        if deferred is not None:
+            return _deferred_ending(deferred)
         if self._hooks is not None and (ending := await self._after_batch(self._hooks, finished)) is not None:
             return ending
         structured = self._structured
@@ -312,9 +318,9 @@ class Turn:
         self._counts.user_events += 1
         self._log.note(text, is_meta=is_meta)
 
-    def _add_results(self, answer: PartialAnswer) -> None:
+    def _add_results(self, answer: PartialAnswer, *, missing: str = REJECTED) -> None:
         if not answer.calls.is_empty:
-            self._log.add_results(answer)
+            self._log.add_results(answer, missing=missing)
 
     def _error(self, subtype: str, message: str, *, terminal_reason: str | None = None) -> Ending:
         return Ending(
@@ -324,6 +330,12 @@ class Turn:
             terminal_reason=terminal_reason,
             errors=(message,),
         )
+
+
+def _deferred_ending(call: ToolCall) -> Ending:
+    """Return the ending of a turn with a call that a hook deferred: the host decides about it later."""
+    named = {"id": call.call_id, "name": call.name, "input": call.arguments}
+    return Ending(stop_reason="tool_deferred", terminal_reason="tool_deferred", deferred=named)
 
 
 def _structured_ending(value: object) -> Ending:

@@ -32,6 +32,8 @@ class Ending(msgspec.Struct, frozen=True):
     turns: int | None = None
     """The number of turns that the result reports, if it is not counted."""
     origin: dict[str, str] | None = None
+    deferred: dict[str, Any] | UnsetType = UNSET
+    """The call that a hook deferred."""
 
 
 class Totals:
@@ -130,9 +132,10 @@ def result(ending: Ending, turn: TurnCounts, totals: Totals, *, now: float) -> R
             model_usage=totals.ledger.model_usage(),
             permission_denials=turn.denials,
         )
-        if not ending.is_local:
+        event.deferred_tool_use = ending.deferred
+        if not ending.is_local and ending.deferred is UNSET:
             event.api_error_status = ending.api_error_status
-        if not ending.is_error:
+        if not ending.is_error and ending.deferred is UNSET:
             event.ttft_ms = turn.ms_until(turn.first_block)
             event.ttft_stream_ms = turn.ms_until(turn.first_byte)
             event.time_to_request_ms = turn.ms_until(turn.first_request)

@@ -20,7 +20,7 @@ _OF_TOOLS = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
 _CONTINUE = ("PreToolUse", "PostToolUseFailure", "Stop", "SubagentStop")
 _NO_REASON = "Blocked by hook"
 # The strictest decision wins.
-_STRICTNESS = ("allow", "ask", "deny")
+_STRICTNESS = ("allow", "ask", "defer", "deny")
 
 
 class Condition(msgspec.Struct, frozen=True):
@@ -60,7 +60,7 @@ class HookOutcome(msgspec.Struct, frozen=True):
     blocks: tuple[Block, ...] = ()
     """The hooks that block the event."""
     permission: str | None = None
-    """`allow`, `deny` or `ask`."""
+    """`allow`, `ask`, `defer` or `deny`."""
     reason: str = ""
     updated_input: dict[str, Any] | None = None
     contexts: tuple[str, ...] = ()

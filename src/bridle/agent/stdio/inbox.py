@@ -22,6 +22,8 @@ class Prompt(msgspec.Struct, frozen=True):
 
     content: Content
     uuid: str | None = None
+    wants_answer: bool = True
+    """Whether it begins a turn; else it only joins the conversation."""
 
     @property
     def text(self) -> str:

@@ -45,6 +45,7 @@ class _Line(msgspec.Struct):
     request_id: Any = None
     request: Any = None
     response: Any = None
+    should_query: Any = msgspec.field(default=None, name="shouldQuery")
 
 
 class _Message(msgspec.Struct):
@@ -108,9 +109,9 @@ def _prompt(line: _Line) -> Prompt | Unreadable:
     uuid = line.uuid if isinstance(line.uuid, str) else None
     content = message.content
     if isinstance(content, str):
-        return Prompt(content, uuid)
+        return Prompt(content, uuid, line.should_query is not False)
     if isinstance(content, list) and all(isinstance(block, dict) and "type" in block for block in content):
-        return Prompt(content, uuid)
+        return Prompt(content, uuid, line.should_query is not False)
     return Unreadable("the content of a user message must be a text or a list of blocks")
 
 

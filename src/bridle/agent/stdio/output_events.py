@@ -306,6 +306,7 @@ class SuccessResult(_Result, kw_only=True):
     model_usage: dict[str, Usage] = field(name="modelUsage")
     permission_denials: list[Denial]
     structured_output: Any = UNSET
+    deferred_tool_use: dict[str, Any] | UnsetType = UNSET
     terminal_reason: str | UnsetType = UNSET
     fast_mode_state: str | UnsetType = UNSET
     origin: dict[str, str] | UnsetType = UNSET

@@ -15,7 +15,10 @@ class BeforeCall(msgspec.Struct, frozen=True):
     """What the hooks before a call decide."""
 
     permission: str | None = None
-    """`allow` skips the approval, `ask` demands it, `deny` ends the call; None changes nothing."""
+    """`allow` skips the approval, `ask` demands it, `defer` ends the turn before the call, `deny` ends the call.
+
+    None changes nothing.
+    """
     reason: str = ""
     arguments: dict[str, Any] | None = None
     """What runs instead of the arguments of the model."""

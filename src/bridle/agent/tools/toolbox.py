@@ -47,6 +47,8 @@ _READ_ONLY = frozenset(
         "WebSearch",
     }
 )
+# What the model reads about a call that a hook deferred when the conversation continues.
+DEFERRED = "This call was deferred by a hook of the host and did not run."
 # The beginning of the names of MCP tools.
 _MCP = "mcp__"
 
@@ -79,6 +81,8 @@ class FinishedCall(msgspec.Struct, frozen=True):
     """Whether the host ended the whole turn when it rejected the call."""
     stops: str | None = None
     """The reason of a hook that ends the turn."""
+    is_deferred: bool = False
+    """Whether a hook ends the turn before the call, which the host makes later."""
 
 
 class Toolbox:
@@ -165,6 +169,8 @@ class Toolbox:
     async def _run_permitted(self, call: ToolCall, before: BeforeCall, policy: Callable[[], Policy]) -> FinishedCall:
         if before.permission == "deny":
             return FinishedCall(call, failed_result(before.reason), is_denied=True)
+        if before.permission == "defer":
+            return FinishedCall(call, failed_result(DEFERRED), is_deferred=True)
         runs = self._with_arguments(call, before.arguments)
         if runs.refusal is not None:
             return FinishedCall(call, invalid_hook_input(call.name, runs.refusal), is_denied=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.real.side_by_side.scenario import (
     AwaitEvent,
+    AwaitRequest,
     Scenario,
     Send,
     Step,
@@ -16,6 +17,8 @@ from tests.real.side_by_side.scenario import (
     says,
 )
 
+FAR_FUTURE_MS = 4_102_444_800_000
+CANCELLED, ANSWERED = "11111111-1111-4111-8111-111111111111", "22222222-1111-4111-8111-111111111111"
 STDIO = ("--permission-prompt-tool", "stdio")
 
 
@@ -36,6 +39,42 @@ SCENARIOS = (
         {"subtype": "set_max_thinking_tokens", "max_thinking_tokens": 0},
         {"subtype": "set_max_thinking_tokens", "max_thinking_tokens": None},
         more=("--model", "haiku"),
+    ),
+    Scenario(
+        "files that the host has read for the model",
+        (
+            dialogue(
+                control("a", subtype="seed_read_state", path="<workspace>/seeded.txt", mtime=FAR_FUTURE_MS),
+                control("b", subtype="seed_read_state", path="old.txt", mtime=1),
+                AwaitEvent("control_response", 2),
+                message("go"),
+                more=("--permission-mode", "acceptEdits"),
+            ),
+        ),
+        (
+            *(
+                calls("Write", file_path=f"<workspace>/{name}.txt", content="new\n")
+                for name in ("seeded", "old", "other")
+            ),
+            says("Done."),
+        ),
+        files={f"{name}.txt": f"{name}\n" for name in ("seeded", "old", "other")},
+    ),
+    Scenario(
+        "a queued message that is cancelled",
+        (
+            dialogue(
+                message("one"),
+                AwaitRequest(),
+                message("two", uuid=CANCELLED),
+                message("three", uuid=ANSWERED),
+                control("a", subtype="cancel_async_message", message_uuid=CANCELLED),
+                control("b", subtype="cancel_async_message", message_uuid=CANCELLED),
+                AwaitEvent("control_response", 2),
+                AwaitEvent("result", 2),
+            ),
+        ),
+        ({"blocks": ["One."], "delay_seconds": 2}, says("Three.")),
     ),
     Scenario(
         "an interrupt while the host decides",

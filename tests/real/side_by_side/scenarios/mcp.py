@@ -79,6 +79,46 @@ SCENARIOS = (
         (prompt("go", "--mcp-config", "nofile.json"),),
     ),
     Scenario(
+        "a host brings MCP servers and takes them away",
+        (
+            dialogue(
+                message("one"),
+                AwaitEvent("result"),
+                control("a", subtype="mcp_set_servers", servers={"raw": RAW_SERVER}),
+                AwaitEvent("control_response"),
+                message("two"),
+                AwaitEvent("result", 2),
+                control("b", subtype="mcp_set_servers", servers={}),
+                AwaitEvent("control_response", 2),
+                message("three"),
+                more=(STRICT, "--allowedTools", "mcp__raw"),
+            ),
+        ),
+        (says("One."), do("two"), says("Two."), do("two"), says("Three.")),
+    ),
+    Scenario(
+        "a host disables, enables and connects an MCP server again",
+        (
+            dialogue(
+                message("one"),
+                AwaitEvent("result"),
+                control("a", subtype="mcp_toggle", serverName="raw", enabled=False),
+                AwaitEvent("control_response"),
+                message("two"),
+                AwaitEvent("result", 2),
+                control("b", subtype="mcp_toggle", serverName="raw", enabled=True),
+                AwaitEvent("control_response", 2),
+                message("three"),
+                AwaitEvent("result", 3),
+                control("c", subtype="mcp_reconnect", serverName="raw"),
+                AwaitEvent("control_response", 3),
+                message("four"),
+                more=(STRICT, "--allowedTools", "mcp__raw", *servers(raw=RAW_SERVER)),
+            ),
+        ),
+        (says("One."), says("Two."), do("two"), says("Three."), do("two"), says("Four.")),
+    ),
+    Scenario(
         "a host disables an MCP server",
         (
             dialogue(
