@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from bridle.errors import DiskError
-from bridle.ground import clock, disk, own_runs
+from bridle.ground import clock, disk, own_runs, run_place
 from bridle.ground.git_folder import find_common_folder, repository_top
 from bridle.ground.git_index import tracked_names, tracks
 from bridle.ground.home import bridle_home
@@ -214,8 +214,8 @@ def _process_files(repository: Path, home: Path) -> list[Path]:
         entry = document.get("entrypoint") if isinstance(document, dict) else None
         path = entry.get("importPath") if isinstance(entry, dict) else None
         if isinstance(path, str):
-            process = Path(os.path.normpath(run.parent.resolve() / path))
-            found += [file for file in (process, *process.parent.glob("*.py")) if file.is_file()]
+            for process in dict.fromkeys(run_place.process_files(run.parent, path)):
+                found += [file for file in (process, *process.parent.glob("*.py")) if file.is_file()]
     return found
 
 

@@ -56,6 +56,21 @@ def test_commands_agents_and_pauses_are_performed_and_the_run_completes(tmp_path
     ]
 
 
+def test_a_run_in_linked_runs_loads_its_process_and_works_in_the_repository_with_the_link(tmp_path: Path) -> None:
+    source = """
+        async def process(inputs, ctx):
+            return (await ctx.task(shell, {"command": "pwd -P"}))["stdout"]
+        """
+    driven = new_driven_run(tmp_path / "home", source)
+    runs, elsewhere = driven.run.parent, tmp_path / "another/disk/and/folder"
+    elsewhere.parent.mkdir(parents=True)
+    runs.rename(elsewhere)
+    runs.symlink_to(elsewhere)
+    done = driven.bridle("drive", driven.run.name)
+    assert done.returncode == 0, done.stderr
+    assert driven.output() == f"{driven.folder.resolve()}\n"
+
+
 def test_driving_a_completed_run_does_nothing_and_says_the_same(tmp_path: Path) -> None:
     driven = new_driven_run(
         tmp_path, "async def process(inputs, ctx): return (await ctx.task(shell, {'command': 'true'}))"

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from bridle.ground import ids
 from bridle.ground.git_folder import folders_up_to_top
+from bridle.ground.run_place import repository_by_name
 
 ON_RUN_START = "on-run-start"
 ON_RUN_COMPLETE = "on-run-complete"
@@ -59,7 +60,13 @@ def has_any(repository: Path, environment: Mapping[str, str], plugin_root: Path 
 
 
 def repository_of(run: Path) -> Path:
-    """Return the repository of a run: the nearest parent folder that contains `.a5c` or `.git`."""
+    """Return the repository of a run: that of the `.a5c/runs` it is in, or the nearest parent with `.a5c` or `.git`.
+
+    A linked `.a5c/runs` belongs to the repository that has the link, wherever it leads.
+    """
+    named = repository_by_name(run)
+    if named is not None:
+        return named
     run = run.resolve()
     for folder in run.parents:
         if (folder / REPOSITORY_FOLDER).is_dir() or (folder / ".git").exists():

@@ -25,7 +25,7 @@ from bridle.engine.replay.answers import Run
 from bridle.engine.replay.new_requests import HookRequest, NewEffect
 from bridle.engine.replay.replay import Replay
 from bridle.errors import JournalBroken, ProcessNotLoaded, RunError
-from bridle.ground import clock, trust
+from bridle.ground import clock, run_place, trust
 from bridle.ground.home import bridle_home
 from bridle.ground.lock import FileLock
 from bridle.journal.format import layout
@@ -328,5 +328,5 @@ def _entry_of(metadata: RunMetadata, folder: Path) -> tuple[Path, str]:
         )
     if metadata.import_path is None:
         raise JournalBroken(f"run.json of run {metadata.run_id} names no process (entrypoint.importPath)")
-    path = os.path.normpath(folder.resolve() / metadata.import_path)
-    return Path(path), metadata.export_name or load_process.DEFAULT_EXPORT
+    named, linked = run_place.process_files(folder, metadata.import_path)
+    return named if named.exists() else linked, metadata.export_name or load_process.DEFAULT_EXPORT
