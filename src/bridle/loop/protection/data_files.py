@@ -10,17 +10,43 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from bridle.loop.protection.shell_commands import Simple, simple_commands
 
 # Programs that look at files, with the options whose values say what to look for.
 _READERS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("grep", "egrep", "fgrep", "rg"), ("-f", "--file")),
-    **dict.fromkeys(("jq", "yq"), ("-f", "--from-file", "--slurpfile", "--argfile")),
+    **dict.fromkeys(("jq", "yq"), ("-f", "--from-file", "-L")),
     **dict.fromkeys(("test", "[", "[[", "cat", "head", "tail", "wc", "ls", "stat", "file", "cut", "sort", "uniq"), ()),
     **dict.fromkeys(("tr", "nl", "du", "echo", "printf", "true", "false", "exit", "!", "$", "]"), ()),
-    **dict.fromkeys(("sed", "awk", "gawk", "mawk"), ("-f", "--file", "-E", "--exec")),
+    "sed": ("-f", "--file"),
+    **dict.fromkeys(
+        ("awk", "gawk", "mawk"), ("-f", "--file", "-E", "--exec", "-i", "--include", "-l", "--load", "-D", "--source")
+    ),
 }
+# Options of jq that are followed by a name and a file, which the filter compares with.
+_NAMED_VALUES = frozenset({"--slurpfile", "--argfile", "--rawfile"})
+# What makes a reader read the words to search for from elsewhere.
+_STANDARD_INPUT = re.compile(r"-\w*f\s*-(?=\s|$)|--file[= ]-(?=\s|$)")
+# Programs of readers that run a command or read a file of their own, or tell their files apart.
+_PROGRAMS = {
+    "sed": re.compile(
+        r"(?:^|[;{}\n\d$/!,])\s*[eErRwW]\s*[\w./]*(?:\s|[./]|$)|[/|#,:@][gpiIm\d]*e[gpiIm\d]*(?:\s*[;}\n]|$)"
+    ),
+    **dict.fromkeys(
+        ("awk", "gawk", "mawk"), re.compile(r"\bsystem\b|\bgetline\b|\|\s*&?\s*[\"(\w]|FNR|ARG[VI]|FILENAME")
+    ),
+}
+_FILE = re.compile(r"(?![.-])[\w./-]*\w\.\w+")
+_JOINERS = frozenset({"jq", "yq"})
+_JOINS = re.compile(r"(?:^|\s)-\w*[ns]\w*\b|--slurp\b|--null-input\b|\binputs?\b|\beval-all\b|\bea\b")
+_SEARCHERS = frozenset({"grep", "egrep", "fgrep", "rg"})
+# What a command prints, executed as a command.
+_EXECUTED = re.compile(r"(?:^|[;&|({\n]|\b(?:then|do|exec))\s*\"?(?:\$\(|`\s*\w)")
+# A comparison of what two commands print, and words to search for that a command prints.
+_COMPARED = re.compile(r"[)`][\"']?\s+(?:[=!]=?|==|=~|-(?:eq|ne|lt|le|gt|ge))\s+[\"']?(?:\$\(|`)")
+_SEARCHED = re.compile(r"\b(?:[ef]?grep|rg)\s(?:[^|;&\n$`'\"]*)[\"']?(?:\$\(|`)")
 # What follows a substitution: `test $(wc -l < x) -le 60`.
 _OPERAND = re.compile(r"-\w+|\d+|[=!]=?|==|]]")
 # What may use the output of a reader: a pipe, a substitution, a file.
@@ -33,10 +59,11 @@ _JUDGES = frozenset(
     | {"json.tool", "tabnanny", "pycodestyle", "pydocstyle", "pyflakes", "ty", "oxlint", "xo", "standard", "rubocop"}
     | {"html-validate", "tidy", "mdl", "remark", "djlint", "taplo", "sqlfluff", "luacheck", "cppcheck", "clang-tidy"}
 )
-# Options of these programs whose value is a configuration.
+# Options of these programs whose value may be a configuration: all long ones but known switches.
 _CONFIGURES = re.compile(
-    r"-[bcfprxCDIRV]|--?[\w-]*(?:conf|rc|sett|sp|ini|ignore|exclude|dict|plugin|rule|schema|valid|relaxng|dtd|baseline"
-    r"|project|build|style|format|require|resolve|load)[\w-]*"
+    r"-[bcfprxCDIRV]|-\w[\w-]+|--(?!(?:check|check-only|check-filenames|diff|fix|fix-only|quiet|silent|strict|verbose|noout|nonet"
+    r"|noEmit|no-[\w-]+|list|list-different|write|recursive|dry-run|errors-only|color|pretty|preview|statistics"
+    r"|show-source|unsafe-fixes|fail-level|safe|fast|compact|json|json-lines|sort-keys|allowJs|checkJs)$)[\w-]+"
 )
 # Options with which an interpreter only parses a file.
 _PARSES = {
@@ -53,7 +80,7 @@ _COMPILERS = re.compile(
     r"|kotlinc|scalac|groovyc|ghc|ocamlc|ocamlopt|ocamlfind|swiftc|dmd|ldc2|fpc|gnatmake|mcs|csc|valac|protoc|bison|flex)"
     r"(?:-[0-9.]+)?"
 )
-_BUILD_OPTIONS = ("-include", "-imacros", "-T", "@")
+_BUILD_OPTIONS = ("-include", "-imacros", "-T", "@", "-overlay", "-toolexec", "-vettool", "-modfile")
 _TEST = re.compile(
     r"(?:^|[/_.-])(?:unit|self)?(?:tests?|specs?|checks?)(?=[/_.0-9-]|$)|(?:^|/)test|(?:^|/)Tests?(?=[A-Z])|Tests?(?=\.|$)"
 )
@@ -80,10 +107,14 @@ def defining_words(simple: Simple, executed: Sequence[Simple], line: str) -> Ite
         yield from _after_options(rest)
     elif _only_reads(simple, executed, line):
         yield from _values(rest, _READERS.get(name, ()))
+        yield from _named_values(rest)
     elif _COMPILERS.fullmatch(name) or _COMPILES.get(name, frozenset()).intersection(rest[:1]):
         yield from (word for word in rest if _TEST.search(word))
         yield from _values(rest, _BUILD_OPTIONS)
-    elif not _PARSES.get(name, frozenset()).intersection(rest[:1]):
+    elif _PARSES.get(name, frozenset()).intersection(rest[:1]):
+        yield from (word for before, word in pairwise(rest[1:]) if before.startswith("-") or word.startswith("-"))
+        yield from (word for word in rest[1:2] if word.startswith("-"))
+    else:
         yield from simple.words
 
 
@@ -101,13 +132,25 @@ def texts_of_readers(executed: Sequence[Simple], line: str) -> set[Simple]:
 
 def _only_reads(simple: Simple, executed: Sequence[Simple], line: str) -> bool:
     """Return whether a command reads files, and no other one can execute what it prints."""
-    if not _is_reader(simple):
+    if not _is_reader(simple) or _uses_output(line):
+        return False
+    if _SEARCHED.search(line) and _program(simple.words)[0] not in _SEARCHERS:
         return False
     return not _CONSUMED.search(line) or all(_is_reader(other) for other in executed)
 
 
+def _uses_output(line: str) -> bool:
+    """Return whether what a command prints is compared, searched for or executed."""
+    plain = re.sub(r"\[\[.*?\]\]", "", line)
+    return bool(_COMPARED.search(line) or _STANDARD_INPUT.search(line) or _EXECUTED.search(plain))
+
+
 def _is_reader(simple: Simple) -> bool:
-    name, _ = _program(simple.words)
+    name, rest = _program(simple.words)
+    if name in _PROGRAMS and any(_PROGRAMS[name].search(word) for word in rest if not _FILE.fullmatch(word)):
+        return False
+    if name in _JOINERS and _JOINS.search(" ".join(rest)) and sum(1 for word in rest if _FILE.fullmatch(word)) > 1:
+        return False
     return name in _READERS or _OPERAND.fullmatch(name) is not None
 
 
@@ -131,7 +174,17 @@ def _after_options(words: Sequence[str]) -> Iterator[str]:
 
 
 def _values(words: Sequence[str], options: tuple[str, ...]) -> Iterator[str]:
-    """Yield the values of these options."""
+    """Yield the values of these options, also of letters that are joined, as in `-qf FILE`."""
+    letters = "".join(option[1] for option in options if len(option) == 2 and option[0] == "-") or "@"
+    joined = re.compile(rf"-[A-Za-z]*?[{letters}](.*)")
     for before, word in zip(("", *words), words, strict=False):
-        if before in options or (options and word.startswith(options)):
+        previous, own = joined.fullmatch(before), joined.fullmatch(word)
+        if before in options or (options and word.startswith(options)) or (previous and not previous[1]):
             yield word
+        if own and own[1]:
+            yield own[1]
+
+
+def _named_values(words: Sequence[str]) -> Iterator[str]:
+    """Yield the files of options that are followed by a name and a file."""
+    yield from (word for option, word in zip(words, words[2:], strict=False) if option in _NAMED_VALUES)

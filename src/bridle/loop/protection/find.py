@@ -10,7 +10,13 @@ from bridle.loop.protection.data_files import defining_words, executed_with, tex
 from bridle.loop.protection.executed_scripts import executed_scripts, is_shell_script, possible_paths
 from bridle.loop.protection.findings import Findings, RepositoryFiles
 from bridle.loop.protection.formats import makefile, package_json
-from bridle.loop.protection.formats.inline_code import defining_files, words_of_code
+from bridle.loop.protection.formats.inline_code import (
+    decides,
+    defining_files,
+    imported_modules,
+    strings_of_executing_code,
+    words_of_code,
+)
 from bridle.loop.protection.imports import python_modules
 from bridle.loop.protection.protected_parts import MAKE, NPM, Protected
 from bridle.loop.protection.runner_settings import find_settings
@@ -66,8 +72,11 @@ class _Finder:
         executed = executed_with(line, folder)
         texts = texts_of_readers(executed, line)
         commands = simple_commands(line, folder)
-        codes = words_of_code(commands)
+        codes = words_of_code(commands, line)
         self._read_codes(codes, why)
+        for simple in strings_of_executing_code(commands):
+            for word in simple.words:
+                self._word(word, simple.folder, why)
         for simple in commands:
             is_text = simple in texts or simple in codes or _installs(simple)
             for word in () if is_text else defining_words(simple, executed, line):
@@ -96,7 +105,13 @@ class _Finder:
         for code in dict.fromkeys(codes.values()):
             inner = (simple for simple in codes if codes[simple] == code)
             names = {path for simple in inner for word in simple.words for path in self._paths(word, simple.folder)}
-            self.findings.files |= dict.fromkeys(sorted(defining_files(names) - {*self.findings.files}), why)
+            found = defining_files(names, code) | self._deciding_modules(code)
+            self.findings.files |= dict.fromkeys(sorted(found - {*self.findings.files}), why)
+
+    def _deciding_modules(self, code: str) -> set[str]:
+        """Return the files of the modules that code imports and that are named like a test or an expected result."""
+        paths = (path for module in imported_modules(code) for path in module_paths(module))
+        return {path for path in paths if decides(path) and self.repository.is_file(path)}
 
     def _word(self, word: str, folder: str, why: str) -> None:
         """Add a word that is a path, from the command's folder or the top."""
