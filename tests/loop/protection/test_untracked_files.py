@@ -137,4 +137,4 @@ def test_an_untracked_file_that_defines_a_check_is_named_at_the_start_and_in_the
     line = "tests/one.sh is untracked: the checks use it, and no commit of this run contains it; commit it too:"
     assert found == [f"{line} git add tests/one.sh"]
     assert found[0] in done.stderr.partition("iteration 1 (")[0]
-    assert found[0] in here.bridle("status").stdout.replace("\n", " ")
+    assert found[0] in " ".join(here.bridle("status").stdout.split())
