@@ -18,7 +18,7 @@ SOURCES = "".join(path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.p
 FOREIGN_FLAGS = {
     "dialects": {"--stream-partial-output"},
     "endpoints": {"--jinja", "--enable-auto-tool-choice"},
-    "repositories": {"--mirror"},
+    "repositories": {"--mirror", "--separate-git-dir", "--shared"},
     "security": {"--reference", "--require-hashes", "--passWithNoTests"},
 }
 # Of tables in `bridle.toml`, which a page names without their table.
