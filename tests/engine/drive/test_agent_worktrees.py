@@ -123,12 +123,13 @@ def test_an_unfinished_merge_fails_the_effect_of_its_agent_and_its_work_is_kept(
     assert (driven.folder / "two").exists()
 
 
-def test_any_number_of_nested_repositories_in_the_work_is_left_out(tmp_path: Path) -> None:
+def test_any_number_of_nested_repositories_in_the_work_arrives(tmp_path: Path) -> None:
     nested = "for n in $(seq 20); do git init -q n$n; done; echo one > one # first"
     driven = two(tmp_path, f"$ {nested}", "$ echo two > two # second")
     assert driven.drive().status == "completed"
     assert driven.output() == ["done as told", "done as told"]
     assert (driven.folder / "one").exists()
+    assert len(list(driven.folder.glob("n*/.git/HEAD"))) == 20
 
 
 def test_what_a_cancelled_agent_left_is_removed_while_the_run_goes_on(tmp_path: Path) -> None:

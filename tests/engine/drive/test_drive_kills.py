@@ -276,7 +276,8 @@ def test_a_working_copy_of_a_dead_attempt_is_cleared_and_its_changes_are_kept(tm
         tmp_path,
         TWO_AT_ONCE,
         inputs={
-            "first": f"$ [ -e {told}/enough ] || {{ echo half > half.txt; touch {told}/begun; sleep 600; }}",
+            "first": f"$ [ -e {told}/enough ]"
+            f" || {{ echo half > half.txt; git init -q new; echo 1 > new/x; touch {told}/begun; sleep 600; }}",
             "second": "$ true",
         },
     )
@@ -289,6 +290,9 @@ def test_a_working_copy_of_a_dead_attempt_is_cleared_and_its_changes_are_kept(tm
     (branch,) = [ref for ref in refs(driven.folder) if ref.startswith("refs/heads/bridle/kept/")]
     assert git(driven.folder, "show", f"{branch}:half.txt") == "half\n"
     assert any(branch.removeprefix("refs/heads/") in line for line in driven.messages)
+    (kept,) = (driven.folder / ".ralph/kept").iterdir()
+    assert (kept / "new/x").read_text() == "1\n"
+    assert any(str(kept) in line for line in driven.messages)
     assert worktrees(driven.folder) == []
 
 

@@ -103,17 +103,25 @@ class AgentPerformer:
         if conflicts is not None or work.head != delivery.head:
             reason = f"{job.name}: not merged" if conflicts is not None else f"{job.name}: with the agent's own commits"
             workspace["branch"] = await self._worktrees.keep(job, work, reason)
+        workspace |= await self._keep_nested(job)
         return _merged_result(posted, conflicts, workspace)
 
     async def _keep_failed_work(self, job: Job, base: Snapshot, work: Snapshot, posted: Posted) -> Posted:
         """Keep the changes of a failed agent on a branch, unmerged."""
-        if work.tree == base.tree and work.head == base.head:
+        workspace = await self._keep_nested(job)
+        if work.tree != base.tree or work.head != base.head:
+            workspace["branch"] = await self._worktrees.keep(job, work, f"{job.name}: changes of a failed agent")
+        if not workspace:
             return posted
-        branch = await self._worktrees.keep(job, work, f"{job.name}: changes of a failed agent")
         error = dict(posted.error or {})
         data = JsonFields(error).object("data")
-        error["data"] = {**data, "workspace": {"changed": True, "branch": branch}}
+        error["data"] = {**data, "workspace": {"changed": True, **workspace}}
         return Posted(ERROR, error=error, started_at=posted.started_at, finished_at=posted.finished_at)
+
+    async def _keep_nested(self, job: Job) -> dict[str, object]:
+        """Keep the nested repositories that were not moved into the repository; no branch can contain them."""
+        kept = await self._worktrees.keep_nested(job)
+        return {} if kept is None else {"folder": str(kept[0]), "nested": kept[1]}
 
 
 async def _run(job: Job, request: Request) -> Finished:
@@ -189,10 +197,14 @@ def _merged_result(posted: Posted, conflicts: Conflicts | None, workspace: dict[
     paths = ", ".join(conflicts.paths) or conflicts.details
     error = {
         "name": "WorkspaceConflict",
-        "message": f"could not merge the agent's work into the repository: {paths}",
+        "message": f"could not merge the agent's work into the repository: {paths}{_nested_note(workspace)}",
         "data": {"conflicts": list(conflicts.paths), "value": posted.value, **metadata},
     }
     return Posted(ERROR, error=error, started_at=started, finished_at=ended)
+
+
+def _nested_note(workspace: dict[str, object]) -> str:
+    return f"; its nested repositories are in {workspace['folder']}" if "folder" in workspace else ""
 
 
 def _retry_remedy(finished: Finished) -> str:

@@ -1,7 +1,8 @@
 """Worktrees for agents that run in parallel; a single agent works in the repository itself.
 
 A worktree starts as a copy of the repository, including uncommitted changes. The agent's changes are merged into the
-repository when it has finished; nothing is committed and no branch of the user moves.
+repository when it has finished; nothing is committed and no branch of the user moves. Nested repositories in it are
+moved there, or are kept in a folder of their own.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from bridle.engine.drive.nested_work import KEPT_FOLDER, find_blocked, find_nested, move_nested
 from bridle.engine.drive.performer import Job, Say
 from bridle.engine.entries.effect_attempts import JOINING, StartedMerge
 from bridle.errors import GitError, ProcessError, UsageError
@@ -106,27 +108,24 @@ class AgentWorktrees:
         return work
 
     async def merge(self, job: Job, base: str, tree: str) -> Conflicts | None:
-        """Merge a tree into the repository; return the conflicts, if any."""
+        """Merge a tree into the repository, and move the nested repositories there; return the conflicts, if any."""
         git = await self._require_git()
         async with self._repository_lock:
-            if await self._finish_merge(git, job):
-                return None
-            for _ in range(MERGE_TRIES):
-                plan = await apply_changes.plan(git, base, tree)
-                if isinstance(plan, Conflicts):
-                    return plan
-                if not plan.is_needed:
-                    return None
-                merge = StartedMerge(plan.head, plan.ours, plan.tree)
-                data = {"effectId": job.effect.effect_id, "attempt": job.attempt, **merge._asdict()}
-                await job.append_entry(JOINING, data)
-                if await apply_changes.apply(git, plan):
-                    return None
-            return Conflicts((), f"another program keeps writing to {git.folder}")
+            source, nested = await self._nested(_name(job))
+            if blocked := find_blocked(git.folder, nested):
+                return Conflicts(tuple(blocked), "nested repositories in the place of other files")
+            conflicts = await self._merge_files(git, job, base, tree)
+            if conflicts is None:
+                move_nested(source, git.folder, nested)
+            return conflicts
 
     async def keep(self, job: Job, work: Snapshot, reason: str) -> str:
         """Put work on a branch for the user; return its name."""
         return await self._keep(_name(job), work, reason)
+
+    async def keep_nested(self, job: Job) -> tuple[Path, list[str]] | None:
+        """Move the nested repositories that are still in the worktree to a folder for the user; return it, and them."""
+        return await self._keep_nested(_name(job))
 
     async def salvage(self, job: Job) -> None:
         """Remove the worktrees of interrupted attempts; keep their changes on branches."""
@@ -134,6 +133,8 @@ class AgentWorktrees:
             branch = await self._keep_interrupted(tree)
             if branch is not None:
                 self._say(f"{job.name}: the changes of an interrupted attempt are on the branch {branch}")
+            if (kept := await self._keep_nested(tree.name)) is not None:
+                self._say(f"{job.name}: nested repositories of an interrupted attempt are in {kept[0]}")
             async with self._worktree_lock:
                 await worktree.remove(await self._require_git(), tree)
 
@@ -167,6 +168,38 @@ class AgentWorktrees:
         if self._top is not None:
             files_index.drop(self._top)
 
+    async def _merge_files(self, git: Git, job: Job, base: str, tree: str) -> Conflicts | None:
+        if await self._finish_merge(git, job):
+            return None
+        for _ in range(MERGE_TRIES):
+            plan = await apply_changes.plan(git, base, tree)
+            if isinstance(plan, Conflicts):
+                return plan
+            if not plan.is_needed:
+                return None
+            merge = StartedMerge(plan.head, plan.ours, plan.tree)
+            data = {"effectId": job.effect.effect_id, "attempt": job.attempt, **merge._asdict()}
+            await job.append_entry(JOINING, data)
+            if await apply_changes.apply(git, plan):
+                return None
+        return Conflicts((), f"another program keeps writing to {git.folder}")
+
+    async def _nested(self, name: str) -> tuple[Path, list[str]]:
+        """Return the folder of a worktree, and the nested repositories in it."""
+        for tree in await self._worktrees_of(name.rpartition("-")[0]):
+            git = Git(tree.folder, self._environment)
+            if tree.name == name and await _is_ready(git):
+                return tree.folder, await find_nested(git)
+        return self._repository, []
+
+    async def _keep_nested(self, name: str) -> tuple[Path, list[str]] | None:
+        source, nested = await self._nested(name)
+        if not nested:
+            return None
+        folder = (await self._require_git()).folder / KEPT_FOLDER / name
+        move_nested(source, folder, nested)
+        return folder, nested
+
     async def _finish_merge(self, git: Git, job: Job) -> bool:
         """Finish a merge that was interrupted with its driver; return whether it was finished."""
         started_merge = job.known.started_merge
@@ -183,11 +216,7 @@ class AgentWorktrees:
         """Put an interrupted agent's changes on a branch, or None."""
         worktree_git = Git(tree.folder, self._environment)
         base = await snapshot.find(await self._require_git(), f"{tree.name}-base")
-        try:
-            is_ready = (await worktree_git.git_path(_READY)).exists()
-        except GitError:
-            is_ready = False
-        if base is None or not is_ready:
+        if base is None or not await _is_ready(worktree_git):
             return None  # no agent was started in it
         work, _ = await _take(worktree_git, f"{tree.name}-work")
         if work.tree == base.tree and work.head == base.head:
@@ -222,6 +251,14 @@ class AgentWorktrees:
                 remedy="Restore its .git folder, then run: bridle drive",
             )
         return git
+
+
+async def _is_ready(git: Git) -> bool:
+    """Return whether a worktree is complete, and git can still use it."""
+    try:
+        return (git.folder / ".git").exists() and (await git.git_path(_READY)).exists()
+    except GitError:
+        return False
 
 
 async def _take(git: Git, name: str) -> tuple[Snapshot, str | None]:
