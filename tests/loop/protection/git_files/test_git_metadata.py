@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bridle.loop.protection.git_files import git_metadata
+from bridle.loop.protection.git_files.nested_repositories import make_linked_harmless
 from bridle.loop.protection.git_files.restore_refs import restore_refs
 from tests.fixtures import sandbox
 from tests.loop.fixtures.fake_agent import make_project
@@ -204,3 +205,20 @@ def test_links_are_those_that_were_left_while_only_bridle_worked(tmp_path: Path)
     with git_metadata.agent_at_work(repo.folder) as later:
         assert later.links == {"of-the-user": str(elsewhere), "info/of-the-user": str(elsewhere)}
         assert later.restore_links() == []
+
+
+@pytest.mark.parametrize("missing", ["gitdir", "commondir", "HEAD"])
+def test_a_worktree_that_was_being_made_is_left_to_its_maker(tmp_path: Path, missing: str) -> None:
+    repo = make_repository(tmp_path / "r")
+    git(repo.folder, "worktree", "add", "-q", "--detach", str(tmp_path / "w"))
+    place = repo.folder / ".git/worktrees/w"
+    (place / missing).rename(tmp_path / missing)
+    before = git_metadata.read_metadata(repo.folder)
+    (tmp_path / missing).rename(place / missing)
+    (place / "config.worktree").write_text("[core]\n\tfsmonitor = ./program\n")
+    now = git_metadata.read_metadata(repo.folder)
+    assert git_metadata.restore_files(before, now) == []
+    (report,) = asyncio.run(make_linked_harmless(repo, before, now))
+    assert report.path == ".git/worktrees/w/config.worktree"
+    assert not (place / "config.worktree").exists()
+    git(tmp_path / "w", "status")

@@ -44,6 +44,8 @@ _FILES = (
 )
 _WORK_OF_WORKTREE = ("/HEAD", "/index")
 _FILES_OF_WORKTREE = ("/commondir", "/gitdir", "/config.worktree", "/info/sparse-checkout", *_WORK_OF_WORKTREE)
+# Git writes them one after the other when it makes a worktree.
+_MADE_OF_WORKTREE = ("/commondir", "/gitdir", "/HEAD")
 _FOLDERS = ("hooks", "remotes", "branches")
 # Folders that a user may have linked.
 _LINKED = (*_FOLDERS, "info", "objects")
@@ -81,6 +83,15 @@ class GitMetadata(Struct, frozen=True):
     """Folders of git that the user has linked, and where they lead."""
     shadows: frozenset[str] = frozenset()
     """Files that git takes for a branch or tag before the one of that name."""
+
+    @property
+    def made(self) -> frozenset[str]:
+        """The folders of submodules and of worktrees that git has made to the end."""
+        return frozenset(
+            folder
+            for folder in self.linked
+            if not folder.startswith(_WORKTREES) or all(f"{folder}{name}" in self.files for name in _MADE_OF_WORKTREE)
+        )
 
 
 class Baseline:
@@ -259,8 +270,9 @@ def restore_files(before: GitMetadata, now: GitMetadata) -> list[FileReport]:
 def _is_restored(before: GitMetadata, now: GitMetadata, name: str) -> bool:
     """Return whether a file that has changed is restored.
 
-    Not if it is of a worktree or submodule that is new, or of a worktree that was removed. In other worktrees the user
-    may work, so their HEAD and index only count where they were deleted.
+    Not if it is of a worktree or submodule that is new, also one that another worker of the run was making before, or
+    of a worktree that was removed. In other worktrees the user may work, so their HEAD and index only count where they
+    were deleted.
     """
     was, is_now = before.files.get(name), now.files.get(name)
     first = name.partition("/")[0]
@@ -272,7 +284,7 @@ def _is_restored(before: GitMetadata, now: GitMetadata, name: str) -> bool:
     owner = max(owners, key=len, default=None)
     if owner is None or not name.startswith((_WORKTREES, _MODULES)):
         return True
-    if owner not in before.linked or (is_now is not None and name.endswith(_WORK_OF_WORKTREE)):
+    if owner not in before.made or (is_now is not None and name.endswith(_WORK_OF_WORKTREE)):
         return False
     pointer = before.files.get(f"{owner}/gitdir")
     return pointer is None or os.path.exists(os.fsdecode(pointer[1].strip()))

@@ -142,7 +142,7 @@ async def make_linked_harmless(git: Git, before: GitMetadata, now: GitMetadata) 
     reports: list[FileReport] = []
     if now.folder is None:
         return reports
-    for name in sorted(now.linked - before.linked):
+    for name in sorted(now.linked - before.made):
         place, start = now.folder / name, f"{name}/"
         files = {file.removeprefix(start): now.files[file] for file in now.files if file.startswith(start)}
         is_worktree = os.path.realpath(common_folder(str(place))) == str(now.folder) and "gitdir" in files
