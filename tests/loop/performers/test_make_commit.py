@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.loop.fixtures.fake_agent import Project, make_project
-from tests.loop.fixtures.loop_commands import MAKES_FILE, ONE_TASK, assert_replays, run_plan, trailers, verdicts
+from tests.loop.fixtures.loop_commands import (
+    MAKES_FILE,
+    ONE_TASK,
+    assert_replays,
+    receipt_of,
+    run_plan,
+    trailers,
+    verdicts,
+)
 
 # Refuses until the agent's second iteration; sees the work staged; changes a file.
 PRE_COMMIT = (
@@ -45,6 +53,62 @@ def test_a_hook_that_fails_is_in_the_next_prompt_and_its_changes_are_reverted(tm
     assert trailers(here, "HEAD")["Bridle-Run"] == document["run"]
     assert here.git("status", "--porcelain") == ""
     assert_replays(here)
+
+
+STAGING_HOOKS = {
+    "formats": ("[ -e one ] || exit 0; echo formatted > one; git add one", "one"),
+    "stages a new file": ("echo new > new; git add new", "new"),
+    "stages a name only": ("touch new; git add -N new; rm new", "new"),
+    "removes a file": ("git rm -q --cached base", "base"),
+    "removes the index": ("rm .git/index", "base"),
+    "stages files of the user": ("git add mine", "mine"),
+    "marks a file": ("git update-index --assume-unchanged base", "base"),
+    "leaves a lock": ("git rm -q --cached base; touch .git/index.lock", "base"),
+}
+
+
+@pytest.mark.parametrize("name", STAGING_HOOKS)
+def test_what_a_hook_stages_is_in_no_commit(tmp_path: Path, name: str) -> None:
+    hook, changed = STAGING_HOOKS[name]
+    here = project(tmp_path, "open('one', 'w').write('written\\n')")
+    (here.folder / "mine").write_text("mine\n")
+    add_hook(here.folder / ".git/hooks", "pre-commit", f"#!/bin/sh\n{hook}\n")
+    done = here.bridle("run", "PLAN.md", "--json")
+    (task,) = receipt_of(done, 0)["tasks"]
+    assert here.git("diff", "--name-status", "main", "HEAD") == "A\tone"
+    assert here.git("show", "HEAD:one") == "written"
+    assert here.git("status", "--porcelain") == "?? mine"
+    assert here.git("ls-files", "-v", "base") == "H base"
+    assert f"a git hook changed {changed}; the change was reverted" in done.stderr
+    assert changed in [report["path"] for report in task["reported"]]
+    assert_replays(here)
+
+
+@pytest.mark.parametrize("options", [("--worktree",), ("--parallel", "2")])
+def test_what_a_hook_stages_is_in_no_commit_of_a_worktree(tmp_path: Path, options: tuple[str, ...]) -> None:
+    here = project(tmp_path, "open('one', 'w').write('written\\n')")
+    add_hook(here.folder / ".git/hooks", "pre-commit", "#!/bin/sh\ngit rm -q --cached base\n")
+    done = here.bridle("run", "PLAN.md", "--json", *options)
+    document = receipt_of(done, 0)
+    assert here.git("diff", "--name-status", "main", f"{document['branch']}") == "A\tone"
+    assert "a git hook changed base; the change was reverted" in done.stderr
+
+
+def test_what_a_hook_that_fails_has_staged_is_named_in_the_next_prompt(tmp_path: Path) -> None:
+    here = project(tmp_path, AGENT)
+    add_hook(here.folder / ".git/hooks", "pre-commit", f"{PRE_COMMIT.replace('base', 'base; git add base', 1)}")
+    run_plan(here, 0)
+    prompt = here.calls()[1]["prompt"]
+    assert "The hook changed or staged these files itself, which was reverted: base" in prompt
+    assert here.git("diff", "--name-only", "main", "HEAD") == "one"
+
+
+def test_what_the_user_staged_is_as_before_after_a_hook_ran_before_any_work(tmp_path: Path) -> None:
+    here = replace(project(tmp_path, "sys.exit(3)"), has_baseline=True)
+    (here.folder / "mine").write_text("mine\n")
+    add_hook(here.folder / ".git/hooks", "pre-commit", "#!/bin/sh\ngit add -A\n")
+    here.bridle("run", "--tries", "1")
+    assert here.git("status", "--porcelain") == "?? mine"
 
 
 @pytest.mark.parametrize("name", ["pre-commit", "commit-msg"])

@@ -1,14 +1,15 @@
 """Executes `bridle.commit`: one commit for a task. A second attempt finds the commit of the first one.
 
 Git's own hooks `pre-commit` and `commit-msg` of the user's repository are one more check before it. Only a hook that is
-as it was when the run began runs, in the sandbox of checks. What it changes in the files is reverted, as after a check;
-its output is in the next prompt.
+as it was when the run began runs, in the sandbox of checks. What it changes in the files is reverted, as after a check,
+and so is what it stages: the commit is the tree that was checked. Its output is in the next prompt.
 """
 
 from __future__ import annotations
 
 import shlex
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -31,7 +32,7 @@ from bridle.loop.performers.branch import (
     recent_commits,
     say_all,
 )
-from bridle.loop.working_copy import known_files, recorded_hooks
+from bridle.loop.working_copy import kept_index, known_files, recorded_hooks
 from bridle.loop.working_copy.fill_submodules import keep_submodule_commits
 from bridle.loop.working_copy.recorded_hooks import COMMIT_MSG, PRE_COMMIT
 from bridle.loop.working_copy.refs import run_branch
@@ -136,7 +137,9 @@ async def say_failing_hook(context: RunContext) -> None:
     hooks = await recorded_hooks.find_unchanged(context) if context.settings.git_hooks == recorded_hooks.RUN else {}
     if PRE_COMMIT not in hooks:
         return
+    index = await kept_index.read(context.git)
     result = await _run(BASELINE, context, PRE_COMMIT, [str(hooks[PRE_COMMIT])])
+    await kept_index.restore(context.folder, index)
     if not result.passed:
         context.say(
             f"{_refusal(PRE_COMMIT, result)}\nIt fails before any work, and a commit that it refuses costs a try. If no"
@@ -150,13 +153,25 @@ async def _run_hooks(args: CommitArgs, context: RunContext, message: str) -> Hoo
     if not hooks:
         return HookedMessage(message)
     async with unchanged_by_checks(context) as fixed:
+        index = await kept_index.read(context.git)
         hooked = await _run_all(args, context, message, hooks)
-    for name in fixed.changed[:1]:
+        left = await kept_index.restore(context.folder, index)
+    staged = await kept_index.changed_names(context.git, index, left)
+    changed = list(dict.fromkeys([*fixed.changed, *staged]))[:SHOWN_NAMES]
+    for name in changed:
         context.say(f"{args.task}: a git hook changed {name}; the change was reverted")
     for report in fixed.reports[:SHOWN_NAMES]:
         context.say(f"{args.task}: after a git hook: {report.path}: {report.what}")
-    reported = [FileReport(one.path, f"during a git hook: {one.what}") for one in fixed.reports[:SHOWN_NAMES]]
-    return replace(hooked, reported=tuple(reported))
+    reports = [*fixed.reports[:SHOWN_NAMES], *(FileReport(name, "changed or staged; reverted") for name in changed)]
+    reported = tuple(FileReport(one.path, f"during a git hook: {one.what}") for one in reports)
+    return replace(hooked, refused=_with_changed(hooked.refused, changed), reported=reported)
+
+
+def _with_changed(refused: str | None, changed: Sequence[str]) -> str | None:
+    """Add to a refusal what the hook changed itself: an agent does not find it in the files."""
+    if refused is None or not changed:
+        return refused
+    return f"{refused}\n\nThe hook changed or staged these files itself, which was reverted: {', '.join(changed)}"
 
 
 async def _run_all(args: CommitArgs, context: RunContext, message: str, hooks: dict[str, Path]) -> HookedMessage:
