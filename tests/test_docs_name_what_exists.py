@@ -11,7 +11,7 @@ import pytest
 
 from bridle.cli.command_table import USER_COMMANDS
 from bridle.loop.settings.model import KEYS
-from tests.test_remedies import FLAG, SOURCE, _all_flags, pages
+from tests.fixtures.documented import FLAG, SOURCE, all_flags, pages
 
 SOURCES = "".join(path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py"))
 # Flags of other programs; in migrate.md the first column of a table has those of another tool.
@@ -42,7 +42,7 @@ def own_text(page: Path) -> str:
 
 def unknown_flags(text: str) -> list[str]:
     named = [flag for span in spans(text) if span.startswith("-") for flag in FLAG.findall(span)]
-    return [flag for flag in named if flag not in _all_flags()]
+    return [flag for flag in named if flag not in all_flags()]
 
 
 def unknown_variables(text: str) -> list[str]:

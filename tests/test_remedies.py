@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,16 +12,12 @@ import click
 import pytest
 
 from bridle.agent.acp import acp_command
-from bridle.agent.command_line import auth_command, flags
+from bridle.agent.command_line import auth_command
 from bridle.cli import command_table
-from bridle.cli.machine_interface.light_command import LightCommand
-
-ROOT = Path(__file__).resolve().parents[1]
-SOURCE = ROOT / "src" / "bridle"
+from tests.fixtures.documented import FLAG, ROOT, SOURCE, all_flags, command_of, options, pages
 
 # `bridle resume RUN --max-cost 40`, in a sentence or in backticks; what a placeholder fills in is `{}`.
 COMMAND = re.compile(r"(`?)(?<![\w./-])(bridle|bridle-agent) ([a-z][\w:-]*)([^`;\n]*)")
-FLAG = re.compile(r"(?<![\w-])--[a-z][A-Za-z-]*")
 # Flags of other programs that remedies advise, each with its command.
 FOREIGN = re.compile(r"\b(?:git|claude|chmod|pip|npm) [^`;\n]*")
 # A command in a page: in backticks, or on a line of its own in a block of code.
@@ -65,25 +60,6 @@ def _text(node: ast.AST) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
-def command_of(name: str) -> LightCommand | click.Command:
-    """Return a command of `bridle` that is built."""
-    module = command_table.COMMANDS[name].module
-    assert module is not None
-    command: LightCommand | click.Command = importlib.import_module(module).command
-    return command
-
-
-def options(name: str) -> set[str]:
-    """Return the options of a command of `bridle`."""
-    command = command_of(name)
-    if isinstance(command, LightCommand):
-        return set(command.options)
-    commands = [command, *(command.commands.values() if isinstance(command, click.Group) else ())]
-    return {
-        option for one in commands for parameter in one.params for option in parameter.opts + parameter.secondary_opts
-    }
-
-
 def faults(found: Advice) -> list[str]:
     """List the commands and flags of a text that do not exist."""
     problems = []
@@ -93,7 +69,7 @@ def faults(found: Advice) -> list[str]:
         problems += _agent_faults(name) if program == "bridle-agent" else _command_faults(name, rest)
     if found.is_remedy:
         ours = COMMAND.sub("", FOREIGN.sub("", found.text))
-        problems += [f"no command has the flag {flag}" for flag in FLAG.findall(ours) if flag not in _all_flags()]
+        problems += [f"no command has the flag {flag}" for flag in FLAG.findall(ours) if flag not in all_flags()]
     return problems
 
 
@@ -116,23 +92,10 @@ def _agent_faults(name: str) -> list[str]:
     return [] if exists else [f"there is no command `bridle-agent {name}`"]
 
 
-def _all_flags() -> set[str]:
-    built = [name for name, command in command_table.COMMANDS.items() if command.module is not None and name != "agent"]
-    return {option for name in built for option in options(name)} | {
-        name for flag in flags.FLAGS for name in flag.names
-    }
-
-
 @pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
 def test_what_a_message_advises_exists(path: Path) -> None:
     wrong = [f"{found.place}: {fault}" for found in advice(path) for fault in faults(found)]
     assert not wrong, "\n".join(wrong)
-
-
-def pages() -> list[Path]:
-    """List the pages that users read; docs/commands.md is generated from the command table."""
-    docs = [path for path in (ROOT / "docs").glob("*.md") if path.name != "commands.md"]
-    return sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *docs, *SOURCE.rglob("*.md")])
 
 
 @pytest.mark.parametrize("path", pages(), ids=lambda path: path.stem)

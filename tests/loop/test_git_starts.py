@@ -25,6 +25,8 @@ ITERATION = ["add", "status"]
 PARALLEL_ITERATION = ["add", "status", "read-tree", "status", "reset"]
 # Each of two workers lists the settings, and copies the index that git has written for its new worktree.
 FIRST_LOOKS = 2 * ["config", "ls-files", "update-index", "add", "write-tree", "write-tree"]
+# The worktree of the second worker may be made after the first worker's agent has begun.
+SECOND_WORKTREE = ["worktree", "rev-parse", "rev-parse"]
 
 
 def run(here: Project, *arguments: str) -> list[list[str]]:
@@ -80,7 +82,7 @@ def test_a_parallel_iteration_starts_two_gits_more(tmp_path: Path) -> None:
     here = make_project(tmp_path, PLAN, AGENT)
     started = Counter(word for words in run(here, "--parallel", "2") for word in words if word != ONCE)
     started -= Counter({word: number for word, number in started.items() if word.startswith("/")})  # of the sandbox
-    assert started <= Counter(PARALLEL_ITERATION * TASKS + FIRST_LOOKS), started
+    assert started <= Counter(PARALLEL_ITERATION * TASKS + FIRST_LOOKS + SECOND_WORKTREE), started
     branch = here.git("branch", "--list", "--format=%(refname:short)", "bridle/*").strip()
     assert sorted(here.git("log", "--format=%s", f"main..{branch}").splitlines()) == [f"Task {n}" for n in range(1, 5)]
     assert here.git("fsck", "--no-dangling", "--no-progress") == ""

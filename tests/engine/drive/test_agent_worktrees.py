@@ -6,28 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.fixtures.driven_runs import DrivenRun, new_driven_run, refs, worktrees
+from tests.engine.fixtures.driven_runs import new_driven_run, refs, worktrees
+from tests.engine.fixtures.two_agents import two
 from tests.run.fixtures.agent_runs import logs_of
-from tests.run.fixtures.fake_agent import Script
 from tests.workspace.fixtures.repositories import git, read_tree, write
-
-TWO = """
-    async def process(inputs, ctx):
-        async def one(prompt):
-            try:
-                return await ctx.task(agent, {"prompt": prompt}, label=prompt.split("#")[-1].strip())
-            except EffectFailed as error:
-                return [error.name, error.data]
-        return await asyncio.gather(*(one(prompt) for prompt in inputs))
-"""
-
-
-def two(folder: Path, *prompts: str, script: Script | None = None, has_git: bool = True) -> DrivenRun:
-    """A run of agents that are all asked for at once; each waits until all have started."""
-    at = folder / "bin"
-    meet = f"$ mktemp {at}/met-XXXXXX >&2; until [ $(ls {at} | grep -c met-) -ge {len(prompts)} ]; do sleep 0.02; done"
-    inputs = [f"{meet}\n{prompt}" for prompt in prompts] if has_git else list(prompts)
-    return new_driven_run(folder, TWO, inputs=inputs, script=script, has_git=has_git)
 
 
 def test_two_agents_work_apart_and_both_their_changes_are_there(tmp_path: Path) -> None:

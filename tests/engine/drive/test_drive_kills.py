@@ -21,7 +21,8 @@ from bridle.engine.entries.effect_attempts import JOINING, STARTED
 from bridle.engine.iterate.compare import compare
 from bridle.journal.stores.file_reader import FileReader
 from bridle.journal.upkeep.audit import audit
-from tests.engine.fixtures.driven_runs import LIMIT_SECONDS, DrivenRun, new_driven_run, refs, wait_until, worktrees
+from tests.engine.fixtures.driven_runs import DrivenRun, new_driven_run, refs, wait_until, worktrees
+from tests.engine.fixtures.killed_drivers import killed_at, places
 from tests.fixtures.sandbox import pid_here
 from tests.run.fixtures.fake_agent import Script, all_dead, init, result
 from tests.sizes import SIZES
@@ -96,29 +97,6 @@ def made(folder: Path, name: str) -> DrivenRun:
         "second": f"$ echo second >> {witness}; echo 2 > second.txt; echo more >> a.txt",
     }
     return new_driven_run(folder, TWO_AT_ONCE, inputs=inputs)
-
-
-def places(driven: DrivenRun) -> list[str]:
-    """What a driver in another process gets: the run, and the folder beside the repository that effects may change."""
-    return [str(driven.run), str(driven.agent.path.parent)]
-
-
-def killed_at(driven: DrivenRun, pattern: str) -> str:
-    """Drive until a change that matches, and kill the driver before it; gives the line that it was killed at."""
-    command = [sys.executable, "-m", "tests.engine.fixtures.drive_kill_points", *places(driven)]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=ROOT, env=driven.environment, stdin=pipe, stdout=pipe, text=True) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        while (line := process.stdout.readline().strip()) not in ("done", ""):
-            if re.search(pattern, line):
-                process.send_signal(signal.SIGKILL)
-                break
-            process.stdin.write("on\n")
-            process.stdin.flush()
-        process.wait(LIMIT_SECONDS)
-    assert process.returncode == -signal.SIGKILL, f"it never came to {pattern}"
-    return line
 
 
 def facts(driven: DrivenRun) -> Any:

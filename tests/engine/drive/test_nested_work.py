@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from bridle.engine.drive.nested_work import find_blocked
-from tests.engine.drive.test_agent_worktrees import two
-from tests.engine.drive.test_drive_kills import killed_at
 from tests.engine.fixtures.driven_runs import worktrees
+from tests.engine.fixtures.killed_drivers import killed_at
+from tests.engine.fixtures.two_agents import two
 from tests.workspace.fixtures.repositories import git, read_tree, write
 
 COMMIT = "git -c user.name=a -c user.email=a@a commit -q -m inner"

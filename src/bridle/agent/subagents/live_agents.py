@@ -22,7 +22,8 @@ class LiveAgents:
     def __init__(self, background: BackgroundTasks, events: Callable[[], BackgroundEvents]) -> None:
         self._background, self._events = background, events
         self._running: dict[str, Subagent] = {}
-        self._tasks: dict[str, asyncio.Task[ToolResult]] = {}
+        self._tasks: dict[str, asyncio.Task[object] | None] = {}
+        self._reported: dict[str, asyncio.Event] = {}
 
     def output_file(self, agent_id: str) -> Path:
         """Return the file that links to the transcript of an agent in the background."""
@@ -31,26 +32,29 @@ class LiveAgents:
     async def run(self, agent: Subagent) -> ToolResult:
         """Run an agent while its caller waits; return its report, or that it was stopped."""
         agent_id = agent.log.identity.id
-        task = asyncio.create_task(agent.run(), name=f"agent {agent_id}")
+        task = asyncio.current_task()
         self._running[agent_id], self._tasks[agent_id] = agent, task
+        reported = self._reported[agent_id] = asyncio.Event()
         try:
-            return await task
+            # In the task of the call: the agent is announced before what follows the call in the answer.
+            return await agent.run()
         except asyncio.CancelledError:
-            caller = asyncio.current_task()
-            if not agent.is_stopped or (caller is not None and caller.cancelling()):
+            if task is None or not agent.is_stopped or task.uncancel():
                 raise
             return failed_result(STOPPED)
         finally:
-            del self._running[agent_id], self._tasks[agent_id]
+            del self._running[agent_id], self._tasks[agent_id], self._reported[agent_id]
+            reported.set()
 
     async def stop(self, agent_id: str) -> None:
         """End the agent of that id and everything that it runs; without a running one nothing happens."""
         if (agent := self._background.find_agent(agent_id)) is not None:
             await agent.stop()
         elif (task := self._tasks.get(agent_id)) is not None:
+            reported = self._reported[agent_id]
             self._running[agent_id].is_stopped = True
             task.cancel()
-            await asyncio.wait({task})
+            await reported.wait()
 
     def start(self, agent: Subagent) -> Path:
         """Start an agent in the background; return its output file."""
