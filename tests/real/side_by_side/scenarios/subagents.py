@@ -89,6 +89,7 @@ SCENARIOS = (
             when({"contains": "SECOND"}, "two", delay_seconds=2),
             says("Done."),
         ),
+        any_order=True,
     ),
     Scenario(
         "a sub-agent that only searches",
