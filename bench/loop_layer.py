@@ -41,7 +41,7 @@ from bench.measure import CACHE, Target
 # the peers, which takes longer.
 TASKS = 15
 ROUNDS = 4  # the least median of four is steady within a fifth on a machine that does other things as well
-LONG_TASKS = 200
+LONG_TASKS = 600
 GROWTH = 1.3
 """The CPU of the last iterations of a long run against those behind the first twenty; a tenth is the machine's noise.
 

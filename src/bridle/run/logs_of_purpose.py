@@ -58,14 +58,8 @@ def logs_of(
 def _files(folder: Path, name: str, suffix: str) -> list[Path]:
     """Return the files with that name after the time of their start, which may be wrong: a clock can be set."""
     try:
-        with os.scandir(folder) as entries:
-            names = [
-                entry.name
-                for entry in entries
-                if entry.name.partition("Z-")[2].startswith(name)
-                and entry.name.endswith(suffix)
-                and entry.is_file(follow_symlinks=False)
-            ]
+        found = sorted(file for file in os.listdir(folder) if f"Z-{name}" in file and file.endswith(suffix))
     except OSError:
         return []  # an agent has removed the folder
-    return [folder / name for name in sorted(names)]
+    named = (folder / file for file in found if file.partition("Z-")[2].startswith(name))
+    return [path for path in named if path.is_file() and not path.is_symlink()]

@@ -86,3 +86,15 @@ def test_a_result_has_the_digests_of_its_worker_and_earlier_iterations_are_forgo
     assert set(records.take_new(2)) == {paths[1]}
     with pytest.raises(JournalBroken):
         records.read(paths[0], 1)
+
+
+def test_missing_records_of_earlier_iterations_are_forgotten_too(tmp_path: Path) -> None:
+    records = RunRecords()
+    paths = [tmp_path / "programs" / f"{number}.json" for number in range(3)]
+    for path in paths:
+        assert records.read(path, 1) is None
+    records.keep_only(paths[2], 1)
+    paths[0].parent.mkdir()
+    for path in paths:
+        path.write_text("planted")
+    assert records.restore_changed() == [paths[2]]

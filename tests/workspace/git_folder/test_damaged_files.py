@@ -95,3 +95,40 @@ def test_a_repository_without_a_readable_head_is_not_called_a_folder_without_one
     (folder / "inside").mkdir()
     with pytest.raises(UsageError, match=r"\.git/HEAD is missing"):
         asyncio.run(Git(folder / "inside").top())
+
+
+def test_of_many_refs_of_bridle_the_newest_are_looked_at_and_the_others_in_turn(tmp_path: Path) -> None:
+    folder = make(tmp_path)
+    commit = git(folder, "rev-parse", "HEAD")
+    snapshots = folder / ".git/refs/bridle/snapshots"
+    names = [f"refs/bridle/snapshots/{number:03}" for number in range(300)]
+    for name in names:
+        (folder / ".git" / name).write_text(f"{commit}\n")
+    damaged_files.remember(folder)
+    (snapshots / "newest").write_text(f"{commit}\n")
+    damaged_files.remember(folder)
+    for name in (*names, "refs/bridle/snapshots/newest"):
+        (folder / ".git" / name).write_text("garbage\n")
+    (snapshots / "added").write_text("garbage\n")
+    first = damaged_files.restore(folder)
+    assert {"refs/bridle/snapshots/newest", "refs/bridle/snapshots/added"} <= set(first)
+    assert len(first) < len(names)
+    restored = set(first)
+    for _ in range(5):
+        restored |= set(damaged_files.restore(folder))
+    assert restored >= set(names)
+    assert {(folder / ".git" / name).read_text() for name in names} == {f"{commit}\n"}
+    assert not (snapshots / "added").exists()
+
+
+def test_all_refs_of_bridle_are_looked_at_where_a_driver_ends(tmp_path: Path) -> None:
+    folder = make(tmp_path)
+    commit = git(folder, "rev-parse", "HEAD")
+    names = [f"refs/bridle/snapshots/{number:03}" for number in range(300)]
+    for name in names:
+        (folder / ".git" / name).write_text(f"{commit}\n")
+    damaged_files.remember(folder)
+    for name in names:
+        (folder / ".git" / name).write_text("garbage\n")
+    assert damaged_files.restore(folder, looks_at_all=True) == names
+    assert damaged_files.restore(folder, looks_at_all=True) == []

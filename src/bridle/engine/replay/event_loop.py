@@ -29,7 +29,7 @@ T = TypeVar("T")
 HANDLE_LIMIT = 1_000_000
 
 # Finished tasks are dropped whenever the list has grown by this many.
-SWEEP_TASKS = 1024
+SWEEP_TASKS = 64
 
 # More tasks than a process can have.
 _FIRST_GATHERING = 1 << 40
@@ -188,7 +188,7 @@ class ReplayLoop(RestrictedLoop):
         self._tasks.append(task)  # asyncio holds tasks weakly: without this, a suspended one could be collected
         if len(self._tasks) > self._sweep_at:
             self._tasks = [task for task in self._tasks if not task.done() or _has_unretrieved_error(task)]
-            self._sweep_at = len(self._tasks) + SWEEP_TASKS
+            self._sweep_at = 2 * len(self._tasks) + SWEEP_TASKS
         return task
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:

@@ -54,7 +54,7 @@ from bridle.loop.working_copy.run_worktrees import in_worktree, is_complete, wor
 from bridle.run.isolation.sandbox_rules import ChosenSandbox
 from bridle.workspace import worktree
 from bridle.workspace.git import Git
-from bridle.workspace.git_folder import special_files
+from bridle.workspace.git_folder import damaged_files, special_files
 from bridle.workspace.snapshot import tree_of_all
 
 # Recording a working copy takes a second or two; a driver that must stop does not wait longer for git.
@@ -206,6 +206,8 @@ async def _leave(copy: RunContext, store: FileStore) -> None:
 
     One that git cannot record counts as left by a killed driver.
     """
+    for name in damaged_files.restore(copy.folder, looks_at_all=True):
+        copy.say(f"restored .git/{name}, which git could not read any more")
     parallel = copy.settings.parallel
     workers = [worker_context(copy, worker) for worker in range(1, parallel + 1)] if parallel > 1 else []
     for each in (copy, *(worker for worker in workers if is_complete(worker.folder))):

@@ -86,7 +86,7 @@ def _lock(workspace: Path) -> FileLock:
 
 def _has_entry(text: str, mark: str) -> bool:
     """Return whether an entry has this mark; an agent's text may contain it too."""
-    return any(line.startswith("### ") and line.endswith(mark) for line in text.splitlines())
+    return mark in text and any(line.startswith("### ") and line.endswith(mark) for line in text.splitlines())
 
 
 def _parts(text: str) -> tuple[list[str], str]:

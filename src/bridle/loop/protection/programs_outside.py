@@ -46,9 +46,11 @@ async def record(context: RunContext, name: str) -> None:
     """Record these files before an agent starts; keep what an interrupted attempt has recorded."""
     await find(context)
     path, names = _path(context, name), [*context.git.named_files, *_own(context.folder)]
-    if not names or context.records.read(path, context.worker) is not None:
+    if context.records.read(path, context.worker) is not None:
         return
     context.records.keep_only(path, context.worker)
+    if not names:
+        return
     absent = [file for file in names if not os.path.lexists(context.folder / file)]
     entries = recorded_files.record(context, names, path.parent)
     context.records.write_json(path, {"entries": entries, "absent": absent}, context.worker)

@@ -135,7 +135,7 @@ class RunRecords:
 
     def _keep(self, path: Path, data: bytes | None, worker: int | None) -> None:
         if data is None:
-            self._known[path] = _Record(None)
+            self._known[path] = _Record(None, worker)
             return
         digest = sha256(data).hexdigest()
         self._known[path] = _Record(data, worker, digest, path.lstat().st_mtime)

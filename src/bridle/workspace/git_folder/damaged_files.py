@@ -10,6 +10,8 @@ import os
 import re
 import shlex
 from collections.abc import Iterator
+from functools import partial
+from itertools import filterfalse, islice
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -24,7 +26,8 @@ HEAD = "HEAD"
 INDEX = "index"
 PACKED_REFS = "packed-refs"
 _HEADS = "refs/heads/"
-_REFS = ("refs/heads", "refs/tags", "refs/bridle")
+_OURS = "refs/bridle"
+_REFS = ("refs/heads", "refs/tags", _OURS)
 _WORKTREES = "worktrees"
 _ID = rb"[0-9a-f]{40}(?:[0-9a-f]{24})?"
 _REF = re.compile(rb"(?:ref: refs/\S+|%b)\s*\Z" % _ID)
@@ -33,6 +36,9 @@ _PACKED_REFS = re.compile(rb"(?:#[^\n]*\n|\^?%b(?: [^\n]+)?\n)*" % _ID)
 _LINE_LIMIT_BYTES = 64 * 1024
 # 100,000 refs have 10 MB, and so has the index of 100,000 files.
 _LIMIT_BYTES = 512 * 1024 * 1024
+# Bridle writes two refs in an iteration. So many of the newest, and of the others in turn, are looked at; all of
+# them where a driver ends or git has failed.
+_OURS_LIMIT = 64
 # The end of a reflog: its last line has a message of some hundred bytes.
 _REFLOG_BYTES = 4096
 _SHA1_BYTES, _SHA256_BYTES = 20, 32
@@ -54,10 +60,13 @@ class _Readable(Struct):
     files: dict[str, _Content] = field(default_factory=dict)
     damaged: dict[str, _State] = field(default_factory=dict)
     """The files that git could not read already; they are left as they are."""
+    turn: int = 0
+    """How many of the files, in this order, were looked at as older ones."""
 
 
 # By the common git folder.
 _readable: dict[Path, _Readable] = {}
+# Refs and folders by the common git folder.
 _folders: dict[str, KnownFolders[tuple[list[str], list[str]]]] = {}
 
 
@@ -67,8 +76,9 @@ def remember(folder: Path) -> None:
     if place is None:
         return
     known = _readable.setdefault(place, _Readable())
-    for name in _names(place):
-        state = _state(f"{place}/{name}")
+    top = str(place)
+    for name in _names(top, known):
+        state = _state(f"{top}/{name}")
         if state is None or (name in known.files and known.files[name].state == state):
             continue
         data = _read(place, name)
@@ -78,15 +88,20 @@ def remember(folder: Path) -> None:
             known.damaged[name] = state
 
 
-def restore(folder: Path) -> list[str]:
-    """Restore the files of a repository that git cannot read any more; return their names. Keep what it can read."""
+def restore(folder: Path, *, looks_at_all: bool = False) -> list[str]:
+    """Restore the files of a repository that git cannot read any more; return their names. Keep what it can read.
+
+    `looks_at_all`: also at all of Bridle's refs, which become more with each iteration.
+    """
     place = find_common_folder(folder)
     if place is None or place not in _readable:
         return []
-    files, damaged = _readable[place].files, _readable[place].damaged
+    readable, top = _readable[place], str(place)
+    files, damaged = readable.files, readable.damaged
     restored = []
-    for name in sorted({*_names(place), *_needed(files)}):
-        known, state = files.get(name), _state(f"{place}/{name}")
+    readable.turn = readable.turn + _OURS_LIMIT if readable.turn < len(files) else 0
+    for name in sorted({*_names(top, None if looks_at_all else readable), *_needed(files)}):
+        known, state = files.get(name), _state(f"{top}/{name}")
         if state is not None and state in (known.state if known is not None else None, damaged.get(name)):
             continue
         data = _read(place, name)
@@ -136,43 +151,53 @@ def refuse(folder: Path, *refs: str, may_be_empty: str = "", then: str) -> None:
         raise UsageError(damage.message, remedy=f"{damage.remedy} Then run: {then}")
 
 
-def _names(place: Path) -> Iterator[str]:
-    """Yield the files that are looked at: those that exist."""
-    folders = ["", *(f"{_WORKTREES}/{name}/" for name in files_below.listed(place, _WORKTREES))]
+def _names(place: str, known: _Readable | None) -> Iterator[str]:
+    """Yield the files that are looked at: those that exist. `known`: not all of Bridle's refs that it has."""
+    folders = ["", *(f"{_WORKTREES}/{name}/" for name in files_below.listed(Path(place), _WORKTREES))]
     for name in (PACKED_REFS, "refs/stash", *(f"{folder}{file}" for folder in folders for file in (HEAD, INDEX))):
         if os.path.lexists(f"{place}/{name}"):
             yield name
-    yield from _loose_refs(str(place))
+    for refs in _loose_refs(place):
+        if known is None or len(refs) <= 2 * _OURS_LIMIT or not refs[0].startswith(f"{_OURS}/"):
+            yield from refs
+        else:
+            yield from _next_refs(refs, known)
 
 
-def _loose_refs(place: str) -> list[str]:
-    """Return the files below the folders of refs; none that is reached by a link."""
-    known = _folders.setdefault(place, KnownFolders(_read_folder))
-    found: list[str] = []
+def _next_refs(refs: list[str], known: _Readable) -> Iterator[str]:
+    """Yield those of Bridle's refs that are new, the newest of the others, and some of the older ones, in turn."""
+    yield from filterfalse(known.files.__contains__, refs)
+    chosen = {
+        *islice(reversed(known.files), _OURS_LIMIT),
+        *islice(known.files, known.turn, known.turn + _OURS_LIMIT),
+    }
+    yield from filter(chosen.__contains__, refs)
+
+
+def _loose_refs(place: str) -> Iterator[list[str]]:
+    """Yield the files below the folders of refs, by folder; none that is reached by a link."""
+    known = _folders.setdefault(place, KnownFolders(partial(_read_refs, len(place) + 1)))
     pending = [top for top in _REFS if not os.path.islink(f"{place}/refs") and not os.path.islink(f"{place}/{top}")]
     while pending:
-        folder = pending.pop()
         try:
-            files, folders = known.content(f"{place}/{folder}")
+            refs, folders = known.content(f"{place}/{pending.pop()}")
         except OSError:
             continue
-        found += [f"{folder}/{name}" for name in files if not name.endswith(".lock")]
-        pending += [f"{folder}/{name}" for name in folders]
+        yield refs
+        pending += folders
     known.end()
-    return found
 
 
-def _read_folder(folder: str) -> tuple[list[str], list[str]]:
-    """Return the names of the files and of the folders; a link to a folder is neither."""
-    files: list[str] = []
-    folders: list[str] = []
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                folders.append(entry.name)
-            elif not entry.is_dir():
-                files.append(entry.name)
-    return files, folders
+def _read_refs(start: int, folder: str) -> tuple[list[str], list[str]]:
+    """Return the refs and the folders in a folder, from this character of their paths on; no link to a folder."""
+    name = folder[start:]
+    with os.scandir(folder) as scanned:
+        entries = list(scanned)
+    others = {entry.name: entry for entry in entries if not entry.is_file(follow_symlinks=False)}
+    skipped = {inner for inner, entry in others.items() if entry.is_dir()}
+    folders = [f"{name}/{inner}" for inner in skipped if others[inner].is_dir(follow_symlinks=False)]
+    names = (entry.name for entry in entries)
+    return [f"{name}/{inner}" for inner in names if inner not in skipped and not inner.endswith(".lock")], folders
 
 
 def _needed(files: dict[str, _Content]) -> Iterator[str]:

@@ -126,14 +126,9 @@ def restore(place: Path, before: Links) -> list[str]:
 
 def _read_folder(folder: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of what is neither a file nor a folder, and of the folders."""
-    irregular: list[str] = []
-    folders: list[str] = []
-    for entry in _entries(folder):
-        if entry.is_dir(follow_symlinks=False):
-            folders.append(entry.name)
-        elif not entry.is_file(follow_symlinks=False):
-            irregular.append(entry.name)
-    return tuple(irregular), tuple(folders)
+    others = [entry for entry in _entries(folder) if not entry.is_file(follow_symlinks=False)]
+    folders = tuple(entry.name for entry in others if entry.is_dir(follow_symlinks=False))
+    return tuple(entry.name for entry in others if not entry.is_dir(follow_symlinks=False)), folders
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:

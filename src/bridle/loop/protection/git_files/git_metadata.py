@@ -305,7 +305,7 @@ def restore_while_agents_work(folder: Path, repository: Path | None = None) -> l
     place = find_common_folder(folder)
     baseline = _baselines.get(place.resolve()) if place is not None else None
     restored = [report.path for report in baseline.restore_links()] if baseline is not None else []
-    restored += [f".git/{name}" for name in damaged_files.restore(folder)]
+    restored += [f".git/{name}" for name in damaged_files.restore(folder, looks_at_all=True)]
     if baseline is not None:
         now = read_metadata(folder, repository)
         restored += [report.path for report in restore_files(baseline.metadata, now)]

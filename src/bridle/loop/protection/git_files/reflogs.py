@@ -43,7 +43,10 @@ def restore(before: Mapping[str, bytes], place: Path) -> list[str]:
     """Add entries that were removed from reflogs; new ones stay. Return the refs of those logs."""
     restored: list[str] = []
     for name in sorted(before):
-        lines = (_content(place, name) or b"").splitlines(keepends=True)
+        now = _content(place, name) or b""
+        if now.startswith(before[name]):  # as long as nobody has worked on it
+            continue
+        lines = now.splitlines(keepends=True)
         if not _has_lost(name, before[name].splitlines(), lines):
             continue
         known = {_entry(line) for line in before[name].splitlines()}
