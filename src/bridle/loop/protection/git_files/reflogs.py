@@ -44,7 +44,7 @@ def restore(before: Mapping[str, bytes], place: Path) -> list[str]:
     restored: list[str] = []
     for name in sorted(before):
         now = _content(place, name) or b""
-        if now.startswith(before[name]):  # as long as nobody has worked on it
+        if now.startswith(before[name]):  # only longer, or the same
             continue
         lines = now.splitlines(keepends=True)
         if not _has_lost(name, before[name].splitlines(), lines):
