@@ -255,3 +255,32 @@ asyncio.run(main())
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=HANG_SECONDS)
     assert (done.stdout, done.stderr) == ("7\n", "")
+
+
+# It prints its descriptors after all but three were closed: those below, between and above these.
+CLOSES_OTHERS = """
+import os
+from bridle.ground.descendants.supervisor import Starter
+starter = Starter(ignored=())
+if {without_call}:
+    starter._close_range = None
+elif {call_fails}:
+    starter._close_range = lambda first, last, flags: -1
+kept = {{1, 40, 60}}
+for number in (39, 40, 41, 60, 61, 900):
+    os.dup2(0, number)
+starter._close_others(kept)
+found = [number for number in range(1000) if os.path.exists(f"/proc/self/fd/{{number}}")]
+os.write(1, repr(found).encode())
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="supervisors are of Linux")
+@pytest.mark.parametrize(("without_call", "call_fails"), [(False, False), (True, False), (False, True)])
+def test_all_other_descriptors_are_closed_also_where_the_system_has_no_call_for_it(
+    without_call: bool, call_fails: bool
+) -> None:
+    program = CLOSES_OTHERS.format(without_call=without_call, call_fails=call_fails)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, timeout=HANG_SECONDS)
+    assert done.stdout == b"[1, 40, 60]"

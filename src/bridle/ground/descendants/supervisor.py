@@ -11,6 +11,7 @@ Linux only.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # has no stub; `signal` makes enums of every mask, which takes longer
 import errno
 import fcntl
 import gc
@@ -46,6 +47,9 @@ _OOM_SCORE = 500
 
 # bwrap, and the first process of its namespace: signals go to the child of that one.
 SANDBOX_PROCESSES = 2
+
+# The largest number that a descriptor can have.
+_LAST_DESCRIPTOR = 2**31 - 2
 
 # The exit code where descendants could not be killed.
 SURVIVORS = 1
@@ -99,9 +103,12 @@ class Starter:
         """`ignored` are the signals that a child ignores from its start, as Bridle did."""
         import ctypes  # late: Bridle does not need it
 
-        self._prctl: Callable[..., int] = ctypes.CDLL(None).prctl
+        libc = ctypes.CDLL(None)
+        self._prctl: Callable[..., int] = libc.prctl
+        self._close_range: Callable[..., int] | None = getattr(libc, "close_range", None)
         self._ignored = ignored
-        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        self._mask = _signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        self._all_signals = _signal.valid_signals()
         gc.disable()
         gc.freeze()  # a collection would write to memory that is shared with the supervisors
 
@@ -127,9 +134,9 @@ class Starter:
         status = received[5]
         try:
             request, stdin, stdout, stderr, control, status, failure, *kept = received
-            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+            _signal.pthread_sigmask(signal.SIG_BLOCK, self._all_signals)
             argv, programs, environment, cwd, targets, stdio, wrappers, name, limit = marshal.loads(read_all(request))  # noqa: S302  # Bridle wrote it
-            _close_others(set(received))
+            self._close_others(set(received))
             os.setsid()
             self._prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
             self._prctl(_PR_SET_NAME, name, 0, 0, 0)
@@ -144,11 +151,20 @@ class Starter:
                 usual = {0: null, 1: null, 2: stderr, stdio[0]: stdin, stdio[1]: stdout}
                 descriptors = {**usual, **dict(zip(targets, kept, strict=True))}
                 self._execute(argv, programs, environment, cwd, descriptors, failure)
-            _close_others({control, status, *wakeup})
+            self._close_others({control, status, *wakeup})
             code = _Supervisor(child, control, status, wakeup[0], wrappers, limit).serve()
         finally:
             _report(status, f"end {code}\n")
             os._exit(code)
+
+    def _close_others(self, kept: set[int]) -> None:
+        """Close all other descriptors: the ends of pipes, and locks that the keeper holds."""
+        close, first = self._close_range, 0
+        for fd in (*sorted(kept), _LAST_DESCRIPTOR + 1):
+            if close is None or (first < fd and close(first, fd - 1, 0) != 0):
+                _close_all_but(kept)
+                return
+            first = fd + 1
 
     def _execute(
         self,
@@ -165,9 +181,10 @@ class Starter:
             os.setsid()
             self._prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)  # it ends if its supervisor is killed
             failure = _place(descriptors, failure)
+            self._close_others({*descriptors, failure})
             for sig in _KEEPER_SIGNALS:
-                signal.signal(sig, signal.SIG_IGN if sig in self._ignored else signal.SIG_DFL)
-            signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+                _signal.signal(sig, _signal.SIG_IGN if sig in self._ignored else _signal.SIG_DFL)
+            _signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
             _be_ended_first()
             problem = FOLDER_FAILED, 0
             os.chdir(cwd)
@@ -195,13 +212,12 @@ def _be_ended_first() -> None:
 
 
 def _place(descriptors: Mapping[int, int], failure: int) -> int:
-    """Give the descriptors their numbers and close all others; return that for failures, which an exec closes."""
+    """Give the descriptors their numbers; return that for failures, which an exec closes."""
     free = max(descriptors) + 1
     moved = {number: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, free) for number, fd in descriptors.items()}
     failure = fcntl.fcntl(failure, fcntl.F_DUPFD_CLOEXEC, free)
     for number, fd in moved.items():
         os.dup2(fd, number)
-    _close_others({*descriptors, failure})
     return failure
 
 
@@ -330,9 +346,9 @@ def _wake_at_exits() -> tuple[int, int]:
     # Before the child is started: the keeper ignores SIGCHLD, so an exit code would be lost.
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    signal.signal(signal.SIGCHLD, _ignore)
+    _signal.signal(signal.SIGCHLD, _ignore)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+    _signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
     return reading, writing
 
 
@@ -340,8 +356,8 @@ def _ignore(_number: int, _frame: object) -> None:
     """Do nothing: the wakeup descriptor tells of the signal."""
 
 
-def _close_others(kept: set[int]) -> None:
-    """Close all other descriptors: the ends of pipes, and locks that the keeper holds."""
+def _close_all_but(kept: set[int]) -> None:
+    """Close all other descriptors where the system has no call for it."""
     # Listed, and not all up to the limit of descriptors: in some containers that is a thousand million.
     for name in os.listdir("/proc/self/fd"):
         if (fd := int(name)) not in kept:
