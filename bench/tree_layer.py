@@ -39,9 +39,8 @@ MANY_UNTRACKED, LARGE_UNTRACKED = f"{UNTRACKED} untracked files", f"{UNTRACKED_B
 TRACKED_FACTOR = 2.0
 UNTRACKED_FACTOR = 3.0
 SIZE_FACTOR = 1.5
-# Four as in a serial run, the files of the merge and the look after its check. A copy that other tasks have left behind
-# when its next task begins takes one more.
-PARALLEL_STARTS = 7.0
+# Two as in a serial run, and the look after the check of the merged commit. Half of one for what varies.
+PARALLEL_STARTS = 3.5
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ import pytest
 from bridle.errors import GitError
 from bridle.workspace import snapshot
 from bridle.workspace.git import Git
-from bridle.workspace.read_blob import blob_id
+from bridle.workspace.git_folder.loose_objects import blob_id
 from bridle.workspace.repair.forged_objects import find_forged, refuse_forged
 from tests.attacks.fixtures.git_forgery import forge_object
 from tests.loop.fixtures import repositories as loop_repositories

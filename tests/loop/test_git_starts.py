@@ -20,9 +20,10 @@ pathlib.Path(task + ".txt").write_text(task)
 # A driver lists the start tree once, for its submodules.
 ONCE = "ls-tree"
 WALKS = frozenset({"add", "status"})
-# Where a commit or tree is packed, or both sides changed one file, git does what Bridle does without it.
+# Where a commit, tree or file is packed, or both sides changed one file, git does what Bridle does without it.
 ITERATION = ["add", "status"]
-PARALLEL_ITERATION = ["add", "status", "read-tree", "status", "reset"]
+# The second look is after the check of the merged commit.
+PARALLEL_ITERATION = ["add", "status", "status"]
 # Each of two workers lists the settings, and copies the index that git has written for its new worktree.
 FIRST_LOOKS = 2 * ["config", "ls-files", "update-index", "add", "write-tree", "write-tree"]
 # The worktree of the second worker may be made after the first worker's agent has begun.
@@ -78,7 +79,7 @@ def test_files_of_the_user_that_are_not_tracked_cost_no_other_look(tmp_path: Pat
     assert here.git("diff-index", "--name-only", "HEAD") == ""
 
 
-def test_a_parallel_iteration_starts_two_gits_more(tmp_path: Path) -> None:
+def test_a_parallel_iteration_starts_one_git_more(tmp_path: Path) -> None:
     here = make_project(tmp_path, PLAN, AGENT)
     started = Counter(word for words in run(here, "--parallel", "2") for word in words if word != ONCE)
     started -= Counter({word: number for word, number in started.items() if word.startswith("/")})  # of the sandbox

@@ -39,7 +39,7 @@ async def commit_index(git: Git, text: str, *, tree: str | None = None, is_refre
     staged = tree or await git.text("write-tree")
     if head is not None and staged == await git.tree_of(head):
         return None
-    if is_refreshed and not await _is_merging(git):
+    if is_refreshed and not await is_merging(git):
         return await _move_head(git, staged, head, text)
     flags = [*await git.identity(), "-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null"]
     flags += ["-c", "maintenance.auto=false", "-c", "gc.auto=0"]
@@ -95,7 +95,7 @@ async def _author_variables(git: Git, commit: str) -> dict[str, str]:
     return dict(zip(("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"), values, strict=True))
 
 
-async def _is_merging(git: Git) -> bool:
+async def is_merging(git: Git) -> bool:
     """Return whether git would do more than commit the index: end a merge or a cherry-pick."""
     folder = (await git.index_path()).parent
     return any((folder / name).exists() for name in ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG"))

@@ -57,6 +57,8 @@ async def may_convert(git: Git, index: bytes | None) -> bool:
     settings = await git.settings()
     if settings.get("core.autocrlf", "false").lower() not in ("false", "0", "no", "off", ""):
         return True
+    if "attr.tree" in settings:  # attributes of another tree, since git 2.43
+        return True
     # Version 4 of the index abbreviates names.
     if index is not None and (b".gitattributes" in index or index[:8] == b"DIRC\0\0\0\4"):
         return True

@@ -24,6 +24,7 @@ from bridle.workspace.git import Git
 from bridle.workspace.git_folder import cleared_sizes, index_file, read_git_files
 from bridle.workspace.git_folder.cleared_sizes import ClearedSizes
 from bridle.workspace.git_folder.index_file import Identity
+from bridle.workspace.move_files import move_files
 from bridle.workspace.own_output import untracked_output
 from bridle.workspace.private_indexes import clear_indexes, private_index_path, remove_index
 from bridle.workspace.repair import forged_objects
@@ -289,7 +290,7 @@ async def move_clean_files(git: Git, before: str, after: str) -> None:
     identity = index_file.identify(real)
     is_unmarked, is_own = identity in git.unmarked, identity in git.own_indexes
     is_plain = list(git.files_indexes) == [()]
-    await git.run(*NO_SHORTCUTS, "read-tree", "-m", "-u", before, after)
+    await move_files(git, before, after)
     for index in git.files_indexes.values():
         index.drop()
     git.files_indexes.clear()  # the real index has the stat data of all files

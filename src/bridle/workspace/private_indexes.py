@@ -1,4 +1,7 @@
-"""The files of private indexes: git writes them beside the real one, and a killed process leaves them."""
+"""The files of private indexes: git writes them beside the real one, and a killed process leaves them.
+
+So does one that is killed while it replaces files, see `replace_files`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from pathlib import Path
 from bridle.ground import ids
 from bridle.ground.descendants import census
 from bridle.workspace.git import Git
+from bridle.workspace.git_folder.replace_files import clear_replaced
 
 _PRIVATE_INDEX = re.compile(r"bridle-(\d+)-[0-9a-f]{32}\.index(?:\.lock)?")
 
@@ -27,8 +31,9 @@ def remove_index(path: Path) -> None:
 
 
 async def clear_indexes(git: Git) -> None:
-    """Remove the private indexes that killed processes left."""
+    """Remove the private indexes and replaced files that killed processes left."""
     folder = (await git.index_path()).parent
+    clear_replaced(folder)
     for name in os.listdir(folder):
         owner = _PRIVATE_INDEX.fullmatch(name)
         entry = census.find_process(int(owner[1])) if owner is not None else None

@@ -5,10 +5,9 @@ Git does not compare them when it reads an object, and an agent can write to the
 
 from __future__ import annotations
 
-import hashlib
-
 from bridle.errors import GitError
 from bridle.workspace.git import Git
+from bridle.workspace.git_folder.loose_objects import blob_id
 
 
 async def read_blob(git: Git, name: str) -> bytes:
@@ -21,9 +20,3 @@ async def read_blob(git: Git, name: str) -> bytes:
             remedy="Fetch the repository anew, or restore .git/objects from a backup; `git fsck` lists such objects.",
         )
     return data
-
-
-def blob_id(data: bytes, *, like: str) -> str:
-    """Return git's object id of a file with this content, with the hash algorithm of another id."""
-    digest = hashlib.sha256 if len(like) == 64 else hashlib.sha1
-    return digest(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

@@ -8,7 +8,7 @@ from pathlib import Path
 from bridle.errors import DiskError
 from bridle.ground import disk
 from bridle.workspace.git import Git
-from bridle.workspace.git_folder import index_tree
+from bridle.workspace.git_folder import index_content, index_tree
 from bridle.workspace.git_folder.read_git_files import NeedsGit
 
 
@@ -19,7 +19,7 @@ async def write_tree(
     try:
         if not await git.is_plain():
             raise NeedsGit
-        data = disk.read_bounded(index, index_tree.LIMIT_INDEX_BYTES)
+        data = disk.read_bounded(index, index_content.LIMIT_INDEX_BYTES)
         return index_tree.write_tree(git.folder, data, id_length)
     except (NeedsGit, DiskError):  # there is no index without files
         return await git.text(*flags, "write-tree", variables=variables)

@@ -17,7 +17,7 @@ from bridle.loop.performers.make_commit import make_commit
 from bridle.loop.process.task_state import Verdict
 from bridle.loop.working_copy import known_files
 from bridle.workspace import snapshot
-from bridle.workspace.read_blob import blob_id
+from bridle.workspace.git_folder.loose_objects import blob_id
 from tests.attacks.fixtures.git_forgery import forge_object
 from tests.loop.fixtures.repositories import RUN, Repository, make_repository
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.loop.fixtures.repositories import Repository, make_repository
+from tests.loop.fixtures.repositories import RUN, Repository, make_repository
 from tests.sizes import SIZES
 
 ROOT = Path(__file__).parents[3]
@@ -96,6 +96,52 @@ def test_checks_in_a_checkout_killed_at_any_moment_end_the_same(tmp_path: Path, 
         assert _timeless(one["value"]) == _timeless(told["whole"]["value"]), moment
         assert one["files"] == told["whole"]["files"], moment
     record_property("count", f"{len(told['killed'])} of {told['moments']} moments at which a checkout was killed")
+
+
+BEFORE: dict[str, str | bytes] = {"a.txt": "1\n", "b/c.txt": "2\n", "gone/d": "3\n", "run.sh": "true\n", "same": "s\n"}
+AFTER: dict[str, str | bytes] = {"a.txt": "2\n", "new/e": "4\n", "run.sh": "false\n"}
+
+
+def _with_two_commits(folder: Path) -> tuple[Repository, str, str]:
+    """Return a repository at the first of two commits, beside which a user works."""
+    here = make_repository(folder, BEFORE)
+    tip = here.git("rev-parse", "HEAD").strip()
+    here.write(AFTER)
+    here.git("rm", "-q", "-r", "gone")
+    (here.folder / "link").symlink_to("a.txt")
+    commit = here.commit()
+    here.git("checkout", "-q", "--detach", tip)
+    return here, tip, commit
+
+
+def test_landing_killed_at_any_moment_ends_the_same_beside_changes_of_the_user(
+    tmp_path: Path, record_property: Any
+) -> None:
+    here, tip, commit = _with_two_commits(tmp_path / "r")
+    here.git("checkout", "-q", "-b", f"bridle/{RUN}")
+    here.write({"same": "of the user\n", "gone/mine": "of the user\n", "untracked": "of the user\n"})
+    told = killed(here, "land", {"task": "T", "iteration": 1, "commit": commit, "tip": tip}, 2 * SIZES.kill_points)
+    whole = told["whole"]
+    assert whole["state"][0].strip() == commit
+    assert whole["state"][2].splitlines() == [" M same", "?? gone/", "?? untracked"]
+    assert told["moments"] > 50
+    for moment, one in told["killed"].items():
+        kept = {name: one[name] for name in ("value", "files", "left", "state", "printed")}
+        assert kept == {name: whole[name] for name in kept}, moment
+    record_property("count", f"{len(told['killed'])} of {told['moments']} moments at which landing was killed")
+
+
+def test_a_copy_that_is_moved_and_killed_at_any_moment_ends_the_same(tmp_path: Path, record_property: Any) -> None:
+    here, _, commit = _with_two_commits(tmp_path / "r")
+    args = {"task": "T", "iteration": 1, "tip": commit, "kept": None}
+    told = killed(here, "prepare_copy", args, 2 * SIZES.kill_points)
+    whole = told["whole"]
+    assert (whole["state"][0].strip(), whole["state"][2]) == (commit, "")
+    assert told["moments"] > 50
+    for moment, one in told["killed"].items():
+        kept = {name: one[name] for name in ("value", "files", "left", "state", "printed")}
+        assert kept == {name: whole[name] for name in kept}, moment
+    record_property("count", f"{len(told['killed'])} of {told['moments']} moments at which moving a copy was killed")
 
 
 def _timeless(value: dict[str, Any]) -> dict[str, Any]:

@@ -19,10 +19,11 @@ from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.fill_submodules import fill_submodules
 from bridle.loop.working_copy.refs import kept_ref, run_branch
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.loop.working_copy.run_worktrees import check_out
+from bridle.loop.working_copy.run_worktrees import check_out, keep_foreign_changes
 from bridle.workspace import snapshot
-from bridle.workspace.commit import is_ancestor, write_commit
+from bridle.workspace.commit import is_ancestor, is_merging, write_commit
 from bridle.workspace.merge import Conflicts, merged_tree
+from bridle.workspace.move_files import move_without_git
 from bridle.workspace.repair.forged_objects import refuse_forged
 from bridle.workspace.repair.lost_objects import is_readable
 
@@ -112,22 +113,25 @@ async def land(args: LandArgs, context: RunContext) -> LandResult:
         ref = await keep_moved(context, now)
         context.say(f"the branch {branch} had been moved by another program; its commit is kept as {ref}")
     await keep_branch(context, head=args.tip)
-    # Git refuses where a changed or untracked file is in the way; all others stay as they are.
-    if (await git.run("reset", "--quiet", "--keep", args.commit, accepts=(0, 1, 128)))[0] != 0:
-        if now is not None and now == args.tip and await _has_foreign_changes(context, now, args.commit):
-            name = f"{context.run.lower()}-copy-{now}"
-            saved = await snapshot.take(git, name=name, why="changes in the run's own copy")
-            context.say(f"files in {context.folder} had been changed by another program; they are kept as {saved.ref}")
-        await git.run("reset", "--quiet", "--hard", args.commit)
+    await _move_own_copy(context, args)
     return LandResult(commit=args.commit, branch=branch)
 
 
-async def _has_foreign_changes(context: RunContext, tip: str, commit: str) -> bool:
-    """Return whether a copy has files that are neither those of the one commit nor those of the other."""
-    files = await snapshot.tree_of_all(context.git, as_committed=True)
-    landed = await snapshot.changes(context.git, tip, commit)
-    differs = [set(await snapshot.changes(context.git, side, files)) for side in (tip, commit)]
-    return any(name in differs[0] & differs[1] for name in landed)
+async def _move_own_copy(context: RunContext, args: LandArgs) -> None:
+    """Move files, index and branch; what must be overwritten is kept under a ref first."""
+    git = context.git
+    is_at_tip = await git.head() == args.tip
+    if is_at_tip and not await is_merging(git):
+        trees = [await git.tree_of(commit) for commit in (args.tip, args.commit)]
+        if await move_without_git(git, *trees):
+            await git.move_head(args.commit, f"reset: moving to {args.commit}", old=args.tip)
+            return
+    # Git refuses where a changed or untracked file is in the way; all others stay as they are.
+    if (await git.run("reset", "--quiet", "--keep", args.commit, accepts=(0, 1, 128)))[0] == 0:
+        return
+    if is_at_tip:
+        await keep_foreign_changes(context, args.tip, args.commit)
+    await git.run("reset", "--quiet", "--hard", args.commit)
 
 
 async def _commit(args: MergeArgs, context: RunContext, tree: str) -> str:

@@ -32,7 +32,8 @@ from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_records import CHANGED
 from bridle.workspace import snapshot
-from bridle.workspace.read_blob import blob_id, read_blob
+from bridle.workspace.git_folder.loose_objects import blob_id
+from bridle.workspace.read_blob import read_blob
 
 UNDONE_FOLDER = "bridle-undone"
 # How many changed test files are compared; an agent that changes more has rewritten the tests.

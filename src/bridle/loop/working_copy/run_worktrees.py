@@ -18,7 +18,7 @@ from bridle.errors import DiskError, GitError
 from bridle.ground import disk
 from bridle.ground.git_folder import common_folder, git_folder
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import worktree
+from bridle.workspace import snapshot, worktree
 from bridle.workspace.add_files import NO_SHORTCUTS, add_all
 from bridle.workspace.files_index import move_clean_files
 from bridle.workspace.git import Git
@@ -168,17 +168,33 @@ async def _move_clean_copy(context: RunContext, head: str, *, is_known: bool) ->
         return False
     files = await tree_of_all(git, as_committed=True, is_known=is_known)
     before, after = await git.tree_of(now), await git.tree_of(head)
-    made = tuple(sorted(read_note(context.folder).made))
-    if before != await tree_without(git, files, made) or before != await staged_tree(git):
+    if before != await tree_without(git, files, _made_by_setup(context)) or before != await staged_tree(git):
         return False
     if before != after:
         try:
             await move_clean_files(git, before, after)
-        except GitError:
-            return False  # an ignored file is in the way
+        except GitError:  # an ignored file is in the way, or one has changed since the look
+            await keep_foreign_changes(context, before, after)
+            return False
     if now != head:
         await git.move_head(head, MOVED, old=now)
     return True
+
+
+def _made_by_setup(context: RunContext) -> tuple[str, ...]:
+    return tuple(sorted(read_note(context.folder).made))
+
+
+async def keep_foreign_changes(context: RunContext, before: str, after: str) -> None:
+    """Keep the files of a copy under a ref before they are overwritten, if one is in neither of the trees."""
+    git = context.git
+    files = await tree_without(git, await tree_of_all(git, as_committed=True), _made_by_setup(context))
+    sides = [set(await snapshot.changes(git, side, files)) for side in (before, after)]
+    if sides[0].isdisjoint(sides[1]):
+        return
+    # Its name depends on the files: a second attempt must not overwrite what the first one saved.
+    saved = await snapshot.take(git, name=f"{context.run.lower()}-copy-{files}", why="changes in a copy of the run")
+    context.say(f"files in {context.folder} had been changed by another program; they are kept as {saved.ref}")
 
 
 async def restore_tree(context: RunContext, tree: str) -> None:

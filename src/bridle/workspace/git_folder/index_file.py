@@ -230,10 +230,7 @@ def put(path: Path, data: bytes, facts: os.stat_result) -> bool:
         return False
     try:
         try:
-            if path.exists():
-                os.fchmod(fd, path.stat().st_mode & 0o777)
-            disk.write_all(fd, data)
-            os.utime(fd, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+            write(fd, path, data, facts)
         finally:
             os.close(fd)
         disk.move(lock, path)
@@ -242,3 +239,11 @@ def put(path: Path, data: bytes, facts: os.stat_result) -> bool:
             lock.unlink()
         raise
     return True
+
+
+def write(fd: int, path: Path, data: bytes, facts: os.stat_result) -> None:
+    """Write what is to replace an index, with the permissions of that one, and the mtime of `facts`."""
+    if path.exists():
+        os.fchmod(fd, path.stat().st_mode & 0o777)
+    disk.write_all(fd, data)
+    os.utime(fd, ns=(facts.st_atime_ns, facts.st_mtime_ns))

@@ -136,3 +136,10 @@ def entries(content: bytes | None, like: str) -> Iterator[TreeEntry]:
 
 def digest_like(name: str) -> hashlib._Hash:
     return (hashlib.sha1 if len(name) == 40 else hashlib.sha256)(usedforsecurity=False)
+
+
+def blob_id(data: bytes, *, like: str) -> str:
+    """Return git's object id of a file with this content, with the hash algorithm of another id."""
+    total = digest_like(like)
+    total.update(b"blob %d\0" % len(data) + data)
+    return total.hexdigest()

@@ -20,8 +20,8 @@ from bridle.workspace.git_folder.write_git_files import write_object
 _MODES = frozenset({b"100644", b"100755", b"120000", b"160000", FOLDER})
 # Beyond so many trees git is faster than its start is slow.
 _MOST_TREES = 200
-# A folder of 50,000 files; a larger one is left to git.
-_TREE_LIMIT_BYTES = 4 * 1024 * 1024
+# A folder of 50,000 files; a larger one is left to git, and so is a larger file.
+_OBJECT_LIMIT_BYTES = 4 * 1024 * 1024
 # All folders of a repository with 100,000 files.
 _KNOWN_LIMIT_BYTES = 16 * 1024 * 1024
 
@@ -49,7 +49,7 @@ class KnownTrees:
         self._size_bytes = 0
 
     def add(self, name: str, content: bytes) -> None:
-        if name in self._contents or len(content) > _TREE_LIMIT_BYTES:
+        if name in self._contents or len(content) > _OBJECT_LIMIT_BYTES:
             return
         if self._size_bytes + len(content) > _KNOWN_LIMIT_BYTES:
             self._contents.clear()
@@ -71,7 +71,7 @@ class Trees:
         """Return the tree of a commit, or the tree itself."""
         if self._known.get(name) is not None:
             return name
-        kind, content = _read_loose(self._top, name)
+        kind, content = read_loose(self._top, name)
         if kind == b"tree":
             self._known.add(name, content)
             return name
@@ -79,7 +79,7 @@ class Trees:
 
     def differences(self, before: str, after: str, above: bytes = b"") -> Iterator[Difference]:
         """Yield the files that differ between two trees."""
-        old, new = self._read(before), self._read(after)
+        old, new = self.read(before), self.read(after)
         for name in sorted({*old, *new}):
             if old.get(name) != new.get(name):
                 yield from self._difference(above + name, old.get(name), new.get(name))
@@ -93,7 +93,7 @@ class Trees:
 
     def merge(self, base: str, ours: str, theirs: str) -> str:
         """Return the tree with the changes of both sides since `base`, written where it is new; "" for no file."""
-        old, mine, new = self._read(base), self._read(ours), self._read(theirs)
+        old, mine, new = self.read(base), self.read(ours), self.read(theirs)
         merged = dict(mine)
         for name in {*old, *new}:
             if old.get(name) == new.get(name):
@@ -122,7 +122,7 @@ class Trees:
         self._known.add(name, content)
         return name
 
-    def _read(self, name: str) -> dict[bytes, Entry]:
+    def read(self, name: str) -> dict[bytes, Entry]:
         """Return the entries of a tree, none for no tree."""
         if not name:
             return {}
@@ -131,7 +131,7 @@ class Trees:
             raise NeedsGit
         content = self._known.get(name)
         if content is None:
-            kind, content = _read_loose(self._top, name)
+            kind, content = read_loose(self._top, name)
             if kind != b"tree":
                 raise NeedsGit
             self._known.add(name, content)
@@ -155,12 +155,12 @@ def _parse(content: bytes, id_bytes: int) -> dict[bytes, Entry]:
     return entries
 
 
-def _read_loose(top: Path, name: str) -> tuple[bytes, bytes]:
+def read_loose(top: Path, name: str) -> tuple[bytes, bytes]:
     """Return kind and content of a loose object that has its id."""
     path = f"{git_folders(top)[1]}/objects/{name[:2]}/{name[2:]}"
     try:
         inflating = zlib.decompressobj()
-        data = inflating.decompress(disk.read_bounded(path, _TREE_LIMIT_BYTES), _TREE_LIMIT_BYTES)
+        data = inflating.decompress(disk.read_bounded(path, _OBJECT_LIMIT_BYTES), _OBJECT_LIMIT_BYTES)
     except (DiskError, zlib.error) as error:
         raise NeedsGit from error
     digest = digest_like(name)
