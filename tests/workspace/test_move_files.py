@@ -300,6 +300,25 @@ def test_names_that_git_treats_differently_are_left_to_it(tmp_path: Path, name: 
     assert not move(repo, old, new)
 
 
+def test_odd_objects_are_left_to_git(tmp_path: Path) -> None:
+    """An agent may have written them."""
+    repo, old, _ = make(tmp_path / "r", BEFORE, AFTER)
+    (tmp_path / "blob").write_bytes(b"a\0b")
+    blob = git(repo.folder, "hash-object", "-w", str(tmp_path / "blob")).strip()
+    for lines in (f"120000 blob {blob}\tlink\n", f"100644 blob {blob}\ta/../b\n"):
+        (tmp_path / "tree").write_bytes(_tree_of(lines))
+        new = git(repo.folder, "hash-object", "-w", "--literally", "-t", "tree", str(tmp_path / "tree")).strip()
+        assert not move(repo, old, new)
+        assert git(repo.folder, "status", "--porcelain") == ""
+
+
+def _tree_of(line: str) -> bytes:
+    """Return a tree of one entry, which git itself would not write."""
+    facts, _, name = line.rstrip("\n").partition("\t")
+    mode, _, blob = facts.split(" ")
+    return b"%b %b\0%b" % (mode.encode(), name.encode(), bytes.fromhex(blob))
+
+
 def test_submodules_and_many_or_large_files_are_left_to_git(tmp_path: Path) -> None:
     many: Files = {f"m/{number}": ("file", "x\n") for number in range(move_files.MOST_FILES + 1)}
     large: Files = {"large": ("file", "x" * (replace_files.LIMIT_BYTES + 1))}

@@ -95,8 +95,8 @@ def _read_changes(top: Path, differences: Iterable[Difference]) -> list[Change]:
         if file.after is not None:
             kind, content = read_loose(top, file.after.object)
             size += len(content)
-            is_empty_link = file.after.mode == replace_files.LINK and not content
-            if kind != b"blob" or size > replace_files.LIMIT_BYTES or is_empty_link:
+            is_no_path = file.after.mode == replace_files.LINK and (not content or b"\0" in content)
+            if kind != b"blob" or size > replace_files.LIMIT_BYTES or is_no_path:
                 raise NeedsGit
         changes.append(Change(file, content))
     return changes

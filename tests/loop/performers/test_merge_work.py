@@ -9,10 +9,12 @@ import pytest
 
 from bridle.loop.effect_results import LandResult
 from bridle.loop.effects import LandArgs, PrepareArgs
-from bridle.loop.performers import branch
+from bridle.loop.performers import branch, merge_work
 from bridle.loop.performers.merge_work import land
 from bridle.loop.working_copy.run_worktrees import check_out
 from bridle.workspace import snapshot
+from bridle.workspace.git import Git
+from bridle.workspace.move_files import move_without_git
 from tests.loop.fixtures.repositories import RUN, Repository, make_repository
 
 BRANCH = f"bridle/{RUN}"
@@ -88,6 +90,25 @@ def test_a_file_that_is_changed_after_the_look_is_kept_when_a_copy_is_moved(here
     assert (here.git("rev-parse", "HEAD").strip(), here.git("status", "--porcelain")) == (commit, "")
     ref = here.printed[-1].rpartition("kept as ")[2]
     assert here.git("show", f"{ref}:a.txt") == "of another program\n"
+
+
+def test_a_commit_that_the_user_makes_while_work_lands_stays_on_the_branch(
+    here: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tip, commit = commit_of(here, {"a.txt": "2\n"})
+    own: list[str] = []
+
+    async def move_and_commit(git: Git, before: str, after: str) -> bool:
+        is_moved = await move_without_git(git, before, after)
+        here.write({"mine": "of the user\n"})
+        own.append(here.commit("mine"))
+        return is_moved
+
+    monkeypatch.setattr(merge_work, "move_without_git", move_and_commit)
+    args = LandArgs(task="T", iteration=1, commit=commit, tip=tip)
+    assert asyncio.run(land(args, here.context)) == LandResult(branch=BRANCH, newer=own[0])
+    assert here.git("rev-parse", BRANCH).strip() == own[0]
+    assert here.git("status", "--porcelain") == ""
 
 
 def test_nothing_lands_over_a_new_commit_of_the_user(here: Repository) -> None:

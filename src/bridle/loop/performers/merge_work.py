@@ -113,25 +113,32 @@ async def land(args: LandArgs, context: RunContext) -> LandResult:
         ref = await keep_moved(context, now)
         context.say(f"the branch {branch} had been moved by another program; its commit is kept as {ref}")
     await keep_branch(context, head=args.tip)
-    await _move_own_copy(context, args)
+    if not await _move_own_copy(context, args):
+        return await land(args, context)
     return LandResult(commit=args.commit, branch=branch)
 
 
-async def _move_own_copy(context: RunContext, args: LandArgs) -> None:
-    """Move files, index and branch; what must be overwritten is kept under a ref first."""
+async def _move_own_copy(context: RunContext, args: LandArgs) -> bool:
+    """Move files, index and branch; what must be overwritten is kept under a ref first.
+
+    Return False where another program has committed since the branch was looked at.
+    """
     git = context.git
     is_at_tip = await git.head() == args.tip
     if is_at_tip and not await is_merging(git):
         trees = [await git.tree_of(commit) for commit in (args.tip, args.commit)]
-        if await move_without_git(git, *trees):
+        is_moved = await move_without_git(git, *trees)
+        if await git.head() != args.tip:
+            return False
+        if is_moved:
             await git.move_head(args.commit, f"reset: moving to {args.commit}", old=args.tip)
-            return
+            return True
     # Git refuses where a changed or untracked file is in the way; all others stay as they are.
-    if (await git.run("reset", "--quiet", "--keep", args.commit, accepts=(0, 1, 128)))[0] == 0:
-        return
-    if is_at_tip:
-        await keep_foreign_changes(context, args.tip, args.commit)
-    await git.run("reset", "--quiet", "--hard", args.commit)
+    if (await git.run("reset", "--quiet", "--keep", args.commit, accepts=(0, 1, 128)))[0] != 0:
+        if is_at_tip:
+            await keep_foreign_changes(context, args.tip, args.commit)
+        await git.run("reset", "--quiet", "--hard", args.commit)
+    return True
 
 
 async def _commit(args: MergeArgs, context: RunContext, tree: str) -> str:

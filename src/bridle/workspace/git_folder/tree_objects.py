@@ -149,7 +149,7 @@ def _parse(content: bytes, id_bytes: int) -> dict[bytes, Entry]:
         end = content.find(b"\0", at)
         mode, _, name = content[at:end].partition(b" ")
         at = end + 1 + id_bytes
-        if end < 0 or mode not in _MODES or not name or name in entries or at > len(content):
+        if end < 0 or mode not in _MODES or not name or b"/" in name or name in entries or at > len(content):
             raise NeedsGit  # an agent may have written such a tree
         entries[name] = Entry(mode, content[end + 1 : at].hex())
     return entries
