@@ -1,4 +1,4 @@
-"""Add all files of a working copy to an index, and the marks that hide files from git."""
+"""Add all files of a working copy to an index."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pathlib import Path
 
 from bridle.errors import GitError
 from bridle.ground.threads import in_thread
-from bridle.workspace import exact_bytes
 from bridle.workspace.git import Git
 from bridle.workspace.own_output import untracked_output
 
@@ -135,36 +134,3 @@ async def _remove_entries(git: Git, variables: Mapping[str, str], names: Sequenc
         stdin = b"".join(os.fsencode(name) + b"\0" for name in found)
         await git.run("update-index", "--force-remove", "-z", "--stdin", stdin=stdin, variables=variables)
     return found
-
-
-async def read_marks(git: Git, variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the files that are marked assume-unchanged (in lower case) or skip-worktree (S)."""
-    lines = await git.names("ls-files", "-v", "-z", variables=variables)
-    return {line[2:]: line[0] for line in lines if line[0] == "S" or line[0].islower()}
-
-
-async def clear_marks(git: Git, variables: Mapping[str, str]) -> bool:
-    """Clear assume-unchanged and skip-worktree marks; return whether there were any.
-
-    Files that a sparse checkout leaves out keep theirs.
-    """
-    marks = await read_marks(git, variables)
-    present = [name for name, mark in marks.items() if mark not in "Ss" or os.path.lexists(git.folder / name)]
-    for flag in ("--no-assume-unchanged", "--no-skip-worktree"):
-        await _update_marks(git, variables, flag, present)
-    return bool(marks)
-
-
-async def set_marks(git: Git, variables: Mapping[str, str], marks: Mapping[str, str]) -> None:
-    """Mark those of these files that are in the index."""
-    if marks:
-        tracked = [name for name in await git.names("ls-files", "-z", variables=variables) if name in marks]
-        await _update_marks(git, variables, "--assume-unchanged", [name for name in tracked if marks[name].islower()])
-        await _update_marks(git, variables, "--skip-worktree", [name for name in tracked if marks[name] in "Ss"])
-
-
-async def _update_marks(git: Git, variables: Mapping[str, str], flag: str, names: Sequence[str]) -> None:
-    if names:
-        stdin = b"".join(os.fsencode(name) + b"\0" for name in names)
-        words = (*await exact_bytes.flags(git), *NO_SHORTCUTS, "update-index", flag, "-z", "--stdin")
-        await git.run(*words, stdin=stdin, variables=variables)

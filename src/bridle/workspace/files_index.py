@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 from bridle.errors import GitError
 from bridle.ground import clock, disk
-from bridle.workspace import exact_bytes
-from bridle.workspace.add_files import NO_SHORTCUTS, add_all, clear_marks, read_marks
+from bridle.workspace import exact_bytes, marks
+from bridle.workspace.add_files import NO_SHORTCUTS, add_all
 from bridle.workspace.git import Git
 from bridle.workspace.git_folder import cleared_sizes, index_file, read_git_files
 from bridle.workspace.git_folder.cleared_sizes import ClearedSizes
@@ -69,6 +69,8 @@ class FilesIndex:
         self._source: Identity | None = None
         """Of the real index that tracks the same files."""
         self._sizes = ClearedSizes(self._path, self.id_length)
+        self._left_out: frozenset[str] = frozenset()
+        """Files with an entry that the working copy does not contain, and that may be there later."""
         self._is_replaceable = False
         """Whether it can replace the real index without losing anything."""
         self.tree = ""
@@ -98,9 +100,7 @@ class FilesIndex:
         if index_file.has_special_extensions(data):
             await self._git.run(*NO_SHORTCUTS, "update-index", "--no-split-index", variables=self.variables)
         if self._source not in self._git.unmarked:
-            has_marks = await clear_marks(self._git, self.variables)
-            if self._source is not None and not has_marks:
-                self._git.unmarked = frozenset({self._source})
+            self._left_out = await marks.clear(self._git, self.variables, self._source)
         if data[:8] not in (index_file.VERSION_2, index_file.VERSION_3):
             await self._git.run("update-index", "--index-version", "2", variables=self.variables)
         elif data[:8] == index_file.VERSION_2 and self._source in self._git.own_indexes:
@@ -145,7 +145,7 @@ class FilesIndex:
         source = index_file.identify(self._real)
         if source == self._source:
             return True
-        if source is None or await read_marks(self._git, {}):
+        if source is None or await marks.read_tags(self._git, {}):
             return False
         if await _tracked_but_ignored(self._git, {}) != await _tracked_but_ignored(self._git, self.variables):
             return False
@@ -178,6 +178,7 @@ class FilesIndex:
         started = int(clock.now().timestamp())
         if is_copy and flags and await exact_bytes.forget_converted(self._git, self.variables):
             self.tree = ""
+        self._left_out = await marks.show_present(self._git, self.variables, self._left_out)
         output = await add_all(self._git, self.variables, flags)
         if _ATTRIBUTES_CHANGED.search(output) and not (is_copy and self._git.has_attributes):
             return False

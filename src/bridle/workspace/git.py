@@ -45,6 +45,10 @@ class Git:
         """Cached trees of the index."""
         self.unmarked: frozenset[Identity] = frozenset()
         """The last index without assume-unchanged and skip-worktree marks."""
+        self.marks: tuple[Identity, dict[str, str]] | None = None
+        """The last index with marks, and the marks, see `marks`."""
+        self.recorded_marks: tuple[bytes, str] | None = None
+        """The last marks that were written as a tree, and the tree."""
         self.own_indexes: frozenset[Identity] = frozenset()
         """The last index that was written from a look of our own: an agent can forge the stat data of any other."""
         self.has_attributes = False
@@ -149,6 +153,14 @@ class Git:
             return read_git_files.read_commit(self.folder, commit)[0]
         except read_git_files.NeedsGit:
             return await self.text("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
+
+    async def read_commit(self, commit: str) -> tuple[str, tuple[str, ...]]:
+        """Return the tree and the parents of a commit."""
+        try:
+            return read_git_files.read_commit(self.folder, commit)
+        except read_git_files.NeedsGit:
+            tree, *parents = (await self.text("rev-parse", f"{commit}^{{tree}}", f"{commit}^@")).split()
+            return tree, tuple(parents)
 
     async def parents_of(self, commit: str) -> tuple[str, ...]:
         try:

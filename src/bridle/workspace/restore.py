@@ -1,7 +1,8 @@
 """Restore the files and the index of a snapshot, byte for byte.
 
 The work is done in a private index, which replaces that of the working copy at the end. So files that are marked
-assume-unchanged or skip-worktree are restored, too, and keep their marks; what a sparse checkout leaves out stays out.
+assume-unchanged or skip-worktree are restored, too. Their marks are those of the snapshot, and what was left out of the
+working copy is left out again. Marks that the snapshot does not have stay.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from bridle.errors import GitError
-from bridle.workspace import exact_bytes, nested_git, private_indexes, snapshot
-from bridle.workspace.add_files import NO_SHORTCUTS, add_all, read_marks, set_marks
+from bridle.workspace import exact_bytes, marks, nested_git, private_indexes, restore_paths, snapshot
+from bridle.workspace.add_files import NO_SHORTCUTS, add_all
 from bridle.workspace.git import Git
 from bridle.workspace.git_folder import index_file
+from bridle.workspace.marks import Marks
 from bridle.workspace.own_output import untracked_output
 from bridle.workspace.partial_tree import tree_without
 from bridle.workspace.snapshot import Snapshot
@@ -39,40 +41,49 @@ async def restore(
     """
     if moves_head and wanted.head is not None and await git.head() != wanted.head:
         await git.move_head(wanted.head, "bridle: restore")
-    marks = await read_marks(git, {})
+    marked = marks.merge(await marks.load(git, wanted.marks), await marks.read(git))
     async with snapshot.index_of_all(git) as own:
         await _restore_ignore_rules(git, own, wanted.tree)
         if keep is not None:
             await _keep_hidden(git, own, keep, is_kept)
-        await _restore_files(git, own, wanted.tree, leave)
+        await _restore_files(git, own, wanted.tree, leave, marked)
         # A git that writes an index may compare files with it: only the last one may run filters, which can fail.
         words = ("read-tree", "--reset", "--no-sparse-checkout", wanted.index_tree)
         await git.run(*await exact_bytes.flags(git), *NO_SHORTCUTS, *words, variables=own)
-        await set_marks(git, own, marks)
+        await marks.set_marks(git, own, marked.tags)
         await git.run(*NO_SHORTCUTS, "update-index", "-q", "--refresh", accepts=(0, 1, 128), variables=own)
         _replace_index(git, await git.index_path(), Path(own["GIT_INDEX_FILE"]))
 
 
-async def restore_files(git: Git, tree: str, *, leave: Collection[str] = ()) -> None:
-    """Restore the files of a tree, byte for byte, except the files `leave`; the index stays as it is."""
+async def restore_files(git: Git, tree: str, *, leave: Collection[str] = (), marked: Marks | None = None) -> None:
+    """Restore the files of a tree, byte for byte, except the files `leave`; the index stays as it is.
+
+    `marked`: the marks of that time, by which files are left out of the working copy.
+    """
+    marked = marks.merge(marked, await marks.read(git))
     async with snapshot.index_of_all(git) as own:
         await _restore_ignore_rules(git, own, tree)
-        await _restore_files(git, own, tree, leave)
+        await _restore_files(git, own, tree, leave, marked)
 
 
-async def stage(git: Git, tree: str) -> None:
-    """Make the index that of a tree; marks stay, and so does the stat data of unchanged files."""
+async def stage(git: Git, tree: str, *, base: str | None = None) -> None:
+    """Make the index that of a tree; marks stay, and so does the stat data of unchanged files.
+
+    `base`: the commit since which marked files may have been renamed: as with `git mv`, the mark is on the new name.
+    """
     real = await git.index_path()
     identity = index_file.identify(real)
-    marks = {} if identity in git.unmarked else await read_marks(git, {})
-    if not marks:
+    tags = {} if identity in git.unmarked else await marks.read_tags(git, {})
+    if not tags:
         await git.run("read-tree", "--reset", tree)
         if identity in git.own_indexes:
             _note_own(git, real)
         return
+    if base is not None:
+        tags |= await marks.follow_renames(git, tags, base, tree)
     async with snapshot.index_of_all(git, as_committed=True) as own:
         await git.run(*NO_SHORTCUTS, "read-tree", "--reset", "--no-sparse-checkout", tree, variables=own)
-        await set_marks(git, own, marks)
+        await marks.set_marks(git, own, tags)
         _replace_index(git, await git.index_path(), Path(own["GIT_INDEX_FILE"]))
 
 
@@ -96,7 +107,8 @@ async def _restore_ignore_rules(git: Git, own: Mapping[str, str], tree: str) -> 
     await add_all(git, own, flags)
 
 
-async def _restore_files(git: Git, own: Mapping[str, str], tree: str, leave: Collection[str] = ()) -> None:
+async def _restore_files(git: Git, own: Mapping[str, str], tree: str, leave: Collection[str], marked: Marks) -> None:
+    await marks.show(git, own, await _find_unwanted(git, own, marked))
     flags = [*await exact_bytes.flags(git), *NO_SHORTCUTS]
     left = {*leave, *await untracked_output(git)}
     tree = await tree_without(git, tree, tuple(sorted(left)))
@@ -109,12 +121,22 @@ async def _restore_files(git: Git, own: Mapping[str, str], tree: str, leave: Col
         await git.run(*forget, stdin=_lines(sorted(left | ignored)), variables=own)
     words = ("read-tree", "--reset", "-u", "--no-sparse-checkout", tree)
     await git.run(*flags, *words, variables=own)
+    for name in marks.find_present(git.folder, marked.absent) - left:
+        restore_paths.remove_file(git.folder, name)
     # A commit that an agent made in a submodule must not be in the next commit here. Its branch keeps it.
     words = ("diff-files", "-z", "--raw", "--no-abbrev", "--ignore-submodules=dirty")
     fields = await git.names(*NO_SHORTCUTS, *words, variables=own)
     for facts, name in zip(fields[::2], fields[1::2], strict=True):
         if facts.startswith(f":{_REPOSITORY} {_REPOSITORY} "):
             await nested_git.check_out(git, name, facts.split()[2])
+
+
+async def _find_unwanted(git: Git, own: Mapping[str, str], marked: Marks) -> list[str]:
+    """Return the files that an index leaves out of the working copy, and that were in it."""
+    if index_file.identify(await git.index_path()) in git.unmarked:
+        return []
+    absent = marks.find_left_out(git.folder, await marks.read_tags(git, own))
+    return sorted(absent - marked.absent)
 
 
 async def _keep_hidden(git: Git, own: Mapping[str, str], keep: Snapshot, is_kept: Callable[[str], bool]) -> None:

@@ -29,9 +29,8 @@ async def restore_paths(git: Git, tree: str, paths: Collection[str], *, as_commi
     entries = await _entries(git, tree, paths)
     blocked = _find_in_the_way(git.folder, entries, paths)
     for name in paths:
-        if name not in entries and is_file(git.folder, name):
-            (git.folder / name).unlink(missing_ok=True)
-            _remove_empty_folders(git.folder, name)
+        if name not in entries:
+            remove_file(git.folder, name)
     files = {name: facts for name, facts in entries.items() if name not in blocked}
     repositories = [name for name in files if files[name].startswith(_REPOSITORY)]
     for name in repositories:
@@ -40,6 +39,13 @@ async def restore_paths(git: Git, tree: str, paths: Collection[str], *, as_commi
     files_index.drop(git)
     remaining = [name for name in paths if name not in entries and is_file(git.folder, name)]
     return sorted({*blocked, *differing, *remaining})
+
+
+def remove_file(folder: Path, name: str) -> None:
+    """Remove a file or link, and the folders above it that are empty then."""
+    if is_file(folder, name):
+        (folder / name).unlink(missing_ok=True)
+        _remove_empty_folders(folder, name)
 
 
 def is_file(folder: Path, name: str) -> bool:

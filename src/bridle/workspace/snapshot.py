@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from bridle.errors import GitError
 from bridle.ground import clock, disk, ids
-from bridle.workspace import files_index, private_indexes
+from bridle.workspace import files_index, marks, private_indexes
 from bridle.workspace.files_index import look
 from bridle.workspace.git import FALLBACK_ADDRESS, FALLBACK_NAME, Git, check_branch
 from bridle.workspace.git_folder import index_file, read_git_files, write_git_files
@@ -40,11 +40,16 @@ class Snapshot(Struct, frozen=True):
 
     name: str
     commit: str
-    """A commit whose tree is all files; its parents are the commit that was checked out, and the index."""
+    """A commit whose tree is all files; its parents are the commit that was checked out, and the index.
+
+    Where files are marked, the commit of the index has another parent, with the marks.
+    """
     tree: str
     index_tree: str
     head: str | None
     branch: str | None
+    marks: str = ""
+    """The tree with the marks of files, see `marks`; empty for none, and in snapshots of earlier versions."""
 
     @property
     def ref(self) -> str:
@@ -63,15 +68,24 @@ async def take(
     head, branch = await git.head(), await git.branch()
     index_tree = await staged_tree(git)
     tree = await tree_of_all(git, is_known=is_known)
-    if since is not None and (since.tree, since.index_tree, since.head) == (tree, index_tree, head):
+    marked = await marks.record(git)
+    if since is not None and (since.tree, since.index_tree, since.head, since.marks) == (
+        tree,
+        index_tree,
+        head,
+        marked,
+    ):
         return since
-    commit = await write(git, name, tree=tree, index_tree=index_tree, head=head, why=why)
-    return Snapshot(name, commit, tree, index_tree, head, branch)
+    commit = await write(git, name, tree=tree, index_tree=index_tree, head=head, marked=marked, why=why)
+    return Snapshot(name, commit, tree, index_tree, head, branch, marked)
 
 
-async def write(git: Git, name: str, *, tree: str, index_tree: str, head: str | None, why: str) -> str:
+async def write(git: Git, name: str, *, tree: str, index_tree: str, head: str | None, marked: str, why: str) -> str:
     """Write a snapshot of these trees, also over one of that name; return its commit."""
-    index_commit = await commit_tree(git, index_tree, [head] if head else [], "the index")
+    parents = [head] if head else []
+    if marked:
+        parents.append(await commit_tree(git, marked, [], "marks of files"))
+    index_commit = await commit_tree(git, index_tree, parents, "the index")
     commit = await commit_tree(git, tree, [parent for parent in (head, index_commit) if parent], why)
     await write_ref(git, REFS + name, commit)
     return commit
@@ -120,13 +134,14 @@ async def find(git: Git, name: str) -> Snapshot | None:
     if commit is None:
         return None
     try:
-        *heads, index = await git.parents_of(commit)
-        tree, index_tree = [await git.tree_of(parent) for parent in (commit, index)]
+        tree, (*heads, index) = await git.read_commit(commit)
+        index_tree, above = await git.read_commit(index)
+        marked = await git.tree_of(above[-1]) if len(above) > len(heads) else ""
     except GitError:
         if await lost_objects.has_trees(git, commit):
             raise
         return None
-    return Snapshot(name, commit, tree, index_tree, heads[0] if heads else None, None)
+    return Snapshot(name, commit, tree, index_tree, heads[0] if heads else None, None, marked)
 
 
 async def replace_tree(git: Git, snapshot: Snapshot, tree: str) -> None:

@@ -43,7 +43,7 @@ from bridle.loop.working_copy.hide_own_folders import hide_own_folders
 from bridle.loop.working_copy.left_state import LeftState
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import snapshot
+from bridle.workspace import marks, snapshot
 from bridle.workspace.merge import carry, overlay
 from bridle.workspace.snapshot import Snapshot
 
@@ -158,6 +158,8 @@ async def _adopt(
     )
     if not is_parallel:
         await start_state.add_changes(context, state.now.tree, await _in_no_commit(context, state, known, start))
+        if state.was is not None:
+            await start_state.add_marks(context, state.was.marks, state.now.marks)
     lines = list(workers.lines)
     if loss is None and state.tip != state.known_tip:
         lines.append(await run_commits.describe_move(context, run_branch(context.run), state.known_tip, state.tip))
@@ -251,7 +253,9 @@ async def _find(
     untracked = await _removed_from_git(context, was, now) if was is not None else []
     committed = await run_commits.changed_files(context, known_tip, tip) if tip != known_tip else []
     paths = list(dict.fromkeys([*paths, *committed]))
-    if not paths and not untracked and tip == known_tip and loss is None and not is_changed:
+    has_new_marks = was is not None and was.marks != now.marks
+    is_changed = is_changed or has_new_marks or loss is not None
+    if not paths and not untracked and tip == known_tip and not is_changed:
         if now.name == name:
             await snapshot.drop(git, now)
         return None
@@ -363,5 +367,13 @@ async def _carry_snapshots(context: RunContext, snapshots: Sequence[str], state:
             tree=tree,
             index_tree=index_tree,
             head=state.tip if old is None or is_moved else old.head,
+            marked=await _carry_marks(context, state, old) if old is not None else state.now.marks,
             why="with changes of the user",
         )
+
+
+async def _carry_marks(context: RunContext, state: _State, old: Snapshot) -> str:
+    """Return the marks of a snapshot with those that the user has set or cleared since a driver ended."""
+    return (
+        old.marks if state.was is None else await marks.carry(context.git, old.marks, state.was.marks, state.now.marks)
+    )

@@ -116,7 +116,7 @@ async def _restore_lost(
     await git.run("reset", "--quiet", "--hard", target)
     tree = await git.tree_of(target)
     for name in dict.fromkeys([*copy.snapshots, *pending_snapshots(context, store)]):
-        await snapshot.write(git, name, tree=tree, index_tree=tree, head=target, why="after lost commits")
+        await snapshot.write(git, name, tree=tree, index_tree=tree, head=target, marked="", why="after lost commits")
     found.lines.append(
         f"git has lost the commit {lost[:12]} of {context.folder}, which is at {target[:12]} again; the files as they"
         f" were are kept as {saved.ref}"
@@ -284,7 +284,15 @@ async def _carry(each: FoundCopy, store: Store, moved: MovedCopy | None) -> list
             tree, head = await carry(git, tree, await git.tree_of(each.head), await git.tree_of(moved.head)), moved.head
         if (tree, head) != (old.tree, old.head):
             index_tree = await git.tree_of(head) if head is not None else old.index_tree
-            await snapshot.write(git, name, tree=tree, index_tree=index_tree, head=head, why="with changes of the user")
+            await snapshot.write(
+                git,
+                name,
+                tree=tree,
+                index_tree=index_tree,
+                head=head,
+                marked=old.marks,
+                why="with changes of the user",
+            )
     tree = moved.tree if moved is not None else each.now.tree
     paths = [*(await snapshot.changes(git, each.before, tree) if each.before != tree else ()), *each.added]
     await fixed_tree.carry_changes(context, paths, head=moved.head if moved is not None else None)

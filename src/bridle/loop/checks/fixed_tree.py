@@ -25,8 +25,9 @@ from bridle.loop.protection.grown_files import find_grown
 from bridle.loop.protection.tree_changes import changes_since
 from bridle.loop.working_copy import stale_git_locks
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import files_index, snapshot
+from bridle.workspace import files_index, marks, snapshot
 from bridle.workspace.files_index import look
+from bridle.workspace.marks import Marks
 from bridle.workspace.merge import overlay
 from bridle.workspace.repair import git_leftovers
 from bridle.workspace.repair.git_leftovers import Leftovers
@@ -75,15 +76,15 @@ async def work_tree(context: RunContext, *, is_known: bool = False) -> str:
     return await baseline.work_in(context, files)
 
 
-async def stage_work(context: RunContext, *, is_known: bool = False) -> StagedWork:
-    """Stage exactly the work for a commit."""
+async def stage_work(context: RunContext, *, is_known: bool = False, base: str | None = None) -> StagedWork:
+    """Stage exactly the work for a commit on top of `base`."""
     tree = await work_tree(context, is_known=is_known)
     if tree == await snapshot.staged_tree(context.git):
         return StagedWork(tree, is_refreshed=False)
     async with look(context.git, as_committed=True, is_known=True) as index:
         if index.tree == tree and index.replace_real_index():
             return StagedWork(tree, is_refreshed=True)
-    await stage(context.git, tree)
+    await stage(context.git, tree, base=base)
     return StagedWork(tree, is_refreshed=False)
 
 
@@ -110,8 +111,10 @@ async def fixed_tree(context: RunContext, *, is_known: bool = False) -> AsyncIte
         files = await snapshot.tree_of_all(context.git, as_committed=True, is_known=is_known)
         exact = await snapshot.tree_of_all(context.git, is_known=True)
         checked = CheckedTree(files, await baseline.work_in(context, files), exact)
+        marked = await marks.read(context.git)
         head, state = _read_head(context), git_leftovers.read_state(context.folder)
-        disk.write_json_atomic(stem.with_suffix(".json"), {"files": files, "exact": exact, "head": head})
+        note = {"files": files, "exact": exact, "head": head, "marks": await marks.write(context.git, marked)}
+        disk.write_json_atomic(stem.with_suffix(".json"), note)
         yield checked
         await stale_git_locks.clear(context.folder)
         left = await git_leftovers.undo(context.git, state)
@@ -119,7 +122,8 @@ async def fixed_tree(context: RunContext, *, is_known: bool = False) -> AsyncIte
         checked.ignored = found.ignored if found is not None else None
         # Git takes a file as unchanged whose conversion for a commit is the same.
         is_unchanged = found is not None and not found.changed and not files_index.converts(context.git)
-        checked.changed = [] if is_unchanged else await _revert_changes(context, exact)
+        checked.changed = [] if is_unchanged else await _revert_changes(context, exact, marked)
+        await marks.set_again(context.git, marked)
         checked.changed += _describe_leftovers(left)
         await _restore_head(context, head, checked.changed)
         stem.with_suffix(".json").unlink(missing_ok=True)
@@ -161,7 +165,7 @@ def forget_interrupted(context: RunContext) -> None:
     _stem(context).with_suffix(".json").unlink(missing_ok=True)
 
 
-async def _revert_changes(context: RunContext, exact: str) -> list[str]:
+async def _revert_changes(context: RunContext, exact: str, marked: Marks) -> list[str]:
     """Revert changes since the files were these, byte for byte; return the names."""
     git = context.git
     after = await snapshot.tree_of_all(git)
@@ -172,7 +176,7 @@ async def _revert_changes(context: RunContext, exact: str) -> list[str]:
     if changed:
         # The user may have written there during the check: a ref keeps what is reverted.
         await git.run("update-ref", "--no-deref", f"{TAKEN_BACK}{ids.check_id(context.run, what='run')}/{after}", after)
-        await restore_files(git, exact, leave=grown)
+        await restore_files(git, exact, leave=grown, marked=marked)
     return changed
 
 
@@ -199,12 +203,15 @@ async def _revert_interrupted(context: RunContext, stem: Path) -> bool:
             remedy=f"Revert what the check changed, remove {note_file}, then run: bridle resume {context.run}",
         )
     await git_leftovers.end_operations(context.git)
+    marked = await marks.load(context.git, str(note.get("marks") or ""))
     after = await snapshot.tree_of_all(context.git)
     if after != exact:
         name = f"{context.run.lower()}-check-{files}"  # `bridle clean` removes what has the run's id
         left = await snapshot.take(context.git, name=name, why="changes of an interrupted check", is_known=True)
         context.say(f"a check was interrupted; its changes were reverted and are kept as {left.ref}")
-        await restore_files(context.git, exact, leave=await _find_grown(context, exact, after))
+        grown = await _find_grown(context, exact, after)
+        await restore_files(context.git, exact, leave=grown, marked=marked)
+    await marks.set_again(context.git, marked or Marks())
     await _restore_head(context, note.get("head"), [])
     note_file.unlink()
     return True

@@ -26,8 +26,9 @@ from bridle.loop.working_copy.hide_own_folders import hide_own_folders
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import discard_broken
-from bridle.workspace import snapshot
+from bridle.workspace import marks, snapshot
 from bridle.workspace.git_folder import git_links, special_files
+from bridle.workspace.marks import Marks
 from bridle.workspace.repair import git_leftovers
 from bridle.workspace.repair.git_leftovers import GitState, Leftovers
 from bridle.workspace.snapshot import Snapshot
@@ -104,9 +105,14 @@ async def _restore_and_look(
         special = remove_special_files(context)
     outside = programs_outside.restore(context, before.name)  # before git, which would run them
     left = await _restore_git(context, before, baseline, state_before)
+    cleared = await marks.set_again(
+        context.git, await marks.load(context.git, before.marks) or Marks(), before.index_tree
+    )
     after = await snapshot.take(context.git, name=f"{before.name}-after", why="after an iteration", since=before)
     after = await untracked_files.add_hidden(context, after) if after.name != before.name else after
-    changes = (*links, *special, *outside, *left.changes, *report_forged(context))
+    what = "its mark (skip-worktree or assume-unchanged) was removed; it was set again"
+    unmarked = (FileReport(name, what) for name in cleared[:SHOWN_FILES])
+    changes = (*links, *special, *outside, *left.changes, *unmarked, *report_forged(context))
     return replace(left, after=after, changes=changes)
 
 

@@ -84,7 +84,7 @@ async def make_commit(args: CommitArgs, context: RunContext) -> CommitResult:
         refused = await pre_hooks.before_commit(args, context, run_branch(context.run), message)
         if refused is not None:
             return CommitResult(refused=refused)
-    staged = await stage_work(context, is_known=is_known)  # without the user's own untracked files
+    staged = await stage_work(context, is_known=is_known, base=args.tip)  # without the user's own untracked files
     if args.tree not in (None, staged.tree):
         return CommitResult(again=staged.tree)  # the checks ran on other files
     hooked = await _run_hooks(args, context, message)

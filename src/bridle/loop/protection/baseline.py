@@ -36,8 +36,7 @@ from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy import output_names, recorded_hooks
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import read_note
-from bridle.workspace import partial_tree, snapshot
-from bridle.workspace.add_files import read_marks
+from bridle.workspace import marks, partial_tree, snapshot
 from bridle.workspace.merge import overlay
 from bridle.workspace.snapshot import changes, commit_tree, staged_tree, tree_of_all
 
@@ -107,9 +106,8 @@ async def record(context: RunContext) -> Baseline:
 async def local_changes(context: RunContext) -> list[str]:
     """Return the files with changes that the user hides from git by a mark, and those that steer the run."""
     git, steering = context.git, await _steering_files(context)
-    marks = await read_marks(git, {})
-    # A sparse checkout marks the files that it leaves out.
-    hidden = {name for name, mark in marks.items() if mark not in "Ss" or os.path.lexists(context.folder / name)}
+    found = await marks.read(git)
+    hidden = {*found.tags} - found.absent  # a sparse checkout marks the files that it leaves out
     if not hidden:
         return sorted(steering)
     changed = await changes(git, await staged_tree(git), await tree_of_all(git, as_committed=True))
@@ -192,7 +190,7 @@ async def adopt(
     # No other ref has this tree: the next garbage collection would remove it.
     name = f"{context.run.lower()}-baseline-{number}"
     await snapshot.write(
-        context.git, name, tree=work, index_tree=work, head=tip, why="the baseline with changes of the user"
+        context.git, name, tree=work, index_tree=work, head=tip, marked="", why="the baseline with changes of the user"
     )
     after = replace(context, changes_adopted=number)
     return _write(after, Baseline(work, untracked, protected, kept, adopted, local))

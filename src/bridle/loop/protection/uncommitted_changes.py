@@ -227,7 +227,13 @@ async def _put_aside(context: RunContext, number: int) -> None:
     name = state.name(context.run)
     # As `git stash` writes them.
     await snapshot.write(
-        git, name, tree=changes.tree, index_tree=exact.index_tree, head=changes.head, why="uncommitted changes"
+        git,
+        name,
+        tree=changes.tree,
+        index_tree=exact.index_tree,
+        head=changes.head,
+        marked="",
+        why="uncommitted changes",
     )
     put_aside_note.write(context.run_folder, replace(state, is_moving=True))
     await _reset(git, changes.head, changes.paths, await git.tree_of(changes.head))

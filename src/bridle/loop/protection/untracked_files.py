@@ -25,8 +25,9 @@ from bridle.loop.settings.bridle_toml import FILE_NAME
 from bridle.loop.text.path_patterns import matches
 from bridle.loop.working_copy import recorded_hooks
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import exact_bytes, snapshot
+from bridle.workspace import exact_bytes, marks, snapshot
 from bridle.workspace.add_files import NO_SHORTCUTS
+from bridle.workspace.marks import Marks
 from bridle.workspace.snapshot import Snapshot
 
 # Files in a message: enough to see which they are.
@@ -76,7 +77,13 @@ async def add_hidden(context: RunContext, taken: Snapshot) -> Snapshot:
         await git.run(*flags, *listed, stdin=paths, variables=own, accepts=(0, 1))
         tree = await git.text("write-tree", variables=own)
     commit = await snapshot.write(
-        git, taken.name, tree=tree, index_tree=taken.index_tree, head=taken.head, why="with hidden files"
+        git,
+        taken.name,
+        tree=tree,
+        index_tree=taken.index_tree,
+        head=taken.head,
+        marked=taken.marks,
+        why="with hidden files",
     )
     return replace(taken, commit=commit, tree=tree)
 
@@ -156,6 +163,8 @@ async def restore(context: RunContext, lost: LostFiles) -> list[FileReport]:
         command = (*await exact_bytes.flags(context.git), "checkout-index", "-q", "-z", "--stdin")
         # 128: a file is in the way
         await context.git.run(*command, stdin=_listed(gone), variables=own, accepts=(0, 1, 128))
+    marked = await marks.load(context.git, lost.before.marks) or Marks()
+    await marks.set_again(context.git, marked, lost.before.index_tree)
     missing = [name for name in gone if not os.path.lexists(context.folder / name)]
     message = f"your untracked file could not be restored: `git show {lost.before.ref}:{{}}`"
     return [FileReport(name, message.format(name)) for name in missing[:SHOWN]]

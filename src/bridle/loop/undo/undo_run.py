@@ -25,7 +25,7 @@ from bridle.loop.undo.undo_plan import UndoPlan
 from bridle.loop.working_copy import left_state, put_aside, start_state
 from bridle.loop.working_copy.leave_branch import leave_branch
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import snapshot, worktree
+from bridle.workspace import marks, snapshot, worktree
 from bridle.workspace.git import Git
 from bridle.workspace.merge import overlay
 from bridle.workspace.restore import restore
@@ -54,7 +54,7 @@ async def undo_run(context: RunContext, store: Store, plan: UndoPlan, *, ended_a
     if plan.is_checked_out:
         await _finish_moves(context)
         now = await snapshot.take(context.git, name=f"{context.run.lower()}-undo-{state.attempts + 1}", why="undo")
-        wanted = await _find_start(context, now)
+        wanted = await _find_start(context, store, now)
         users = (
             await _find_users(context, store, wanted, now, ended_at) if not state.attempts else list(state.left_alone)
         )
@@ -82,16 +82,19 @@ async def _finish_moves(context: RunContext) -> None:
         await uncommitted_changes.put_aside_again(context)
 
 
-async def _find_start(context: RunContext, now: Snapshot) -> Snapshot:
+async def _find_start(context: RunContext, store: Store, now: Snapshot) -> Snapshot:
     """Return the files from before the run; without a record those of its first commit, and untracked ones as now."""
+    git = context.git
     start = await start_state.find(context)
     if start is not None:
-        return start
-    git, known = context.git, baseline.find(context)
+        was = await _find_left(context, store)
+        marked = start.marks if was is None else await marks.carry(git, start.marks, was.marks, now.marks)
+        return replace(start, marks=marked)
+    known = baseline.find(context)
     untracked = [] if known is None else list(known.untracked)
     tree = await git.tree_of(context.base)
     whole = await overlay(git, tree, now.tree, untracked)
-    return Snapshot(now.name, now.commit, whole, tree, context.base, context.came_from)
+    return Snapshot(now.name, now.commit, whole, tree, context.base, context.came_from, now.marks)
 
 
 async def _find_users(
@@ -113,11 +116,16 @@ async def _changed_since_driver(
     context: RunContext, store: Store, names: set[str], now: Snapshot, ended_at: float | None
 ) -> set[str]:
     """Return those of these files that were changed after the last driver had ended: by the user."""
-    left = left_state.find(context, store)
-    was = await snapshot.find(context.git, left.snapshot) if left is not None else None
-    if was is not None and store.position().end is None:
+    was = await _find_left(context, store)
+    if was is not None:
         return names.intersection(await snapshot.changes(context.git, was.tree, now.tree))
     return set() if ended_at is None else {name for name in names if is_later(context.folder / name, ended_at)}
+
+
+async def _find_left(context: RunContext, store: Store) -> Snapshot | None:
+    """Return the files as the last driver left them; None where it was killed, or the run has ended."""
+    left = left_state.find(context, store)
+    return await snapshot.find(context.git, left.snapshot) if left and store.position().end is None else None
 
 
 async def _is_ticked(context: RunContext, wanted: Snapshot, plan: str) -> bool:

@@ -15,7 +15,7 @@ from bridle.ground import disk
 from bridle.ground.git_folder import git_folder
 from bridle.journal.stores.store import Store
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import snapshot
+from bridle.workspace import marks, snapshot
 from bridle.workspace.repair import git_leftovers
 
 FILE = "bridle-left"
@@ -41,7 +41,10 @@ async def record_without_commit(context: RunContext, store: Store) -> str:
     """Record the files, so that the commit which is checked out counts as new to the run; return their tree."""
     git = context.git
     tree, index_tree = await snapshot.tree_of_all(git), await snapshot.staged_tree(git)
-    await snapshot.write(git, _name(context), tree=tree, index_tree=index_tree, head=None, why="after lost commits")
+    marked = await marks.record(git)
+    await snapshot.write(
+        git, _name(context), tree=tree, index_tree=index_tree, head=None, marked=marked, why="after lost commits"
+    )
     _write(context, store)
     return tree
 

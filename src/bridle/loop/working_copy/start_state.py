@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import snapshot
+from bridle.workspace import marks, snapshot
 from bridle.workspace.merge import overlay
 from bridle.workspace.snapshot import Snapshot
 
@@ -32,6 +32,22 @@ async def add_changes(context: RunContext, tree: str, paths: Collection[str]) ->
     changed = await overlay(context.git, start.tree, tree, paths)
     if changed != start.tree:
         await snapshot.replace_tree(context.git, start, changed)
+
+
+async def add_marks(context: RunContext, before: str, after: str) -> None:
+    """Record that the user has set and cleared the marks that differ between two trees of them."""
+    start = await find(context)
+    if start is None or before == after:
+        return
+    await snapshot.write(
+        context.git,
+        start.name,
+        tree=start.tree,
+        index_tree=start.index_tree,
+        head=start.head,
+        marked=await marks.carry(context.git, start.marks, before, after),
+        why="before the run",
+    )
 
 
 def _name(run: str) -> str:
