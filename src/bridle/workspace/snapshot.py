@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from bridle.errors import GitError
 from bridle.ground import clock, disk, ids
-from bridle.workspace import files_index, marks, private_indexes
+from bridle.workspace import files_index, gc_lock, marks, private_indexes
 from bridle.workspace.files_index import look
 from bridle.workspace.git import FALLBACK_ADDRESS, FALLBACK_NAME, Git, check_branch
 from bridle.workspace.git_folder import index_file, read_git_files, write_git_files
@@ -65,6 +65,11 @@ async def take(
     `is_known`: the files are as at the last look.
     """
     name = ids.check_id(name, what="snapshot") if name is not None else ids.new_id()
+    async with gc_lock.hold(git):
+        return await _take(git, name, why, since, is_known=is_known)
+
+
+async def _take(git: Git, name: str, why: str, since: Snapshot | None, *, is_known: bool) -> Snapshot:
     head, branch = await git.head(), await git.branch()
     index_tree = await staged_tree(git)
     tree = await tree_of_all(git, is_known=is_known)

@@ -28,6 +28,7 @@ from bridle.run.isolation.sandbox_rules import NETWORK_NONE, ChosenSandbox
 from bridle.run.isolation.sandbox_session import enter_sandbox, variables_in
 from bridle.run.logs import create_log, private_folder
 from bridle.wire.mask import Mask
+from bridle.workspace import gc_lock
 
 FOLDER = Path(".ralph") / "logs" / "checks"
 # The size limit of a check's log; beyond it only the end of the output is kept.
@@ -62,7 +63,8 @@ async def run_check(
     with create_output(context.workspace, clock.now(), task, number, context.mask) as output:
         has_network = is_setup or context.sandbox.rules.network != NETWORK_NONE
         with kept_state_files(context), kept_during_check(context, is_setup=is_setup):
-            exit_code = await _run(context, check.command, output, limit_seconds, has_network=has_network)
+            async with gc_lock.released():
+                exit_code = await _run(context, check.command, output, limit_seconds, has_network=has_network)
     if exit_code:
         _raise_for_shortage(check.command, output.text)
     seconds = round(clock.monotonic() - began, 3)

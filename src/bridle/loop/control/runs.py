@@ -52,7 +52,7 @@ from bridle.loop.working_copy.leave_branch import leave_empty_branch
 from bridle.loop.working_copy.run_context import RunContext, run_context, with_direnv
 from bridle.loop.working_copy.run_worktrees import in_worktree, is_complete, worker_context
 from bridle.run.isolation.sandbox_rules import ChosenSandbox
-from bridle.workspace import worktree
+from bridle.workspace import gc_lock, worktree
 from bridle.workspace.git import Git
 from bridle.workspace.git_folder import damaged_files, special_files
 from bridle.workspace.snapshot import tree_of_all
@@ -180,9 +180,9 @@ async def _between_drivers(store: FileStore, context: RunContext, *, has_new_pla
         ended_at = await driver_ended_at(run)
         if not read_inputs(store).has_current_decisions:
             ended_at = None  # the lock of a driver of an earlier version does not say it
-        delivery = await user_changes.adopt(
-            copy, store, await _replayed_receipt(store), ended_at=ended_at, has_new_plan=has_new_plan
-        )
+        receipt = await _replayed_receipt(store)
+        async with gc_lock.hold(copy.git):
+            delivery = await user_changes.adopt(copy, store, receipt, ended_at=ended_at, has_new_plan=has_new_plan)
     elif is_prepared:
         await lost_commits.refuse(context)
     try:
@@ -208,6 +208,11 @@ async def _leave(copy: RunContext, store: FileStore) -> None:
     """
     for name in damaged_files.restore(copy.folder, looks_at_all=True):
         copy.say(f"restored .git/{name}, which git could not read any more")
+    async with gc_lock.hold(copy.git):
+        await _leave_all(copy, store)
+
+
+async def _leave_all(copy: RunContext, store: FileStore) -> None:
     parallel = copy.settings.parallel
     workers = [worker_context(copy, worker) for worker in range(1, parallel + 1)] if parallel > 1 else []
     for each in (copy, *(worker for worker in workers if is_complete(worker.folder))):

@@ -32,6 +32,7 @@ from bridle.loop.user_messages import UserMessageReader
 from bridle.loop.working_copy import known_files
 from bridle.loop.working_copy.run_context import RunContext
 from bridle.loop.working_copy.run_worktrees import discard_broken
+from bridle.workspace import gc_lock
 
 # The effects that start agents or commands of the plan.
 _STARTERS = frozenset({effects.CheckArgs.kind, effects.WorkArgs.kind, effects.SummarizeArgs.kind})
@@ -88,7 +89,8 @@ class LoopPerformer:
         args = self.delivery.update(self.arguments.from_json(job.task.inputs))
         listener = self.copies.context.watch
         listener(EffectStarted(args))
-        result, proof = await self._execute(args, job)
+        async with gc_lock.hold(self.copies.context.git):
+            result, proof = await self._execute(args, job)
         finished = clock.iso(clock.now())
         stamped = msgspec.structs.replace(result, clock=self.time.read(), isolation=self._isolation(args))
         value = job.mask.apply_to_json(stamped.as_json())

@@ -11,7 +11,7 @@ from bridle.errors import UsageError
 from bridle.loop.checks.fixed_tree import work_tree
 from bridle.loop.effects import CommitArgs
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import snapshot
+from bridle.workspace import gc_lock, snapshot
 
 PRE_BRANCH = "pre-branch"
 PRE_COMMIT = "pre-commit"
@@ -63,7 +63,8 @@ async def _run(context: RunContext, hook_type: str, payload: Mapping[str, Any], 
     if context.hooks is None:
         return None
     document = {"runId": context.run, "folder": str(folder), **payload}
-    fired = await context.hooks.fire(hook_type, document, limit_seconds=context.settings.check_seconds, cwd=folder)
+    async with gc_lock.released():
+        fired = await context.hooks.fire(hook_type, document, limit_seconds=context.settings.check_seconds, cwd=folder)
     if fired.trust_warning is not None:
         context.say(fired.trust_warning)
     return _refusal(fired, context)

@@ -38,7 +38,7 @@ from bridle.wire.record.denials import denied_tool
 from bridle.wire.record.error_category import Category
 from bridle.wire.record.outcome import Ending, judge
 from bridle.wire.record.record import Record
-from bridle.workspace import files_index, snapshot
+from bridle.workspace import files_index, gc_lock, snapshot
 from bridle.workspace.repair import git_leftovers
 from bridle.workspace.snapshot import Snapshot
 
@@ -120,7 +120,8 @@ async def run_agent(request: Request, context: RunContext, **more: Any) -> Finis
     if spent is not None:
         return _not_started(Ending(exit_code=None, fault=spent, fault_category=Category.BUDGET))
     try:
-        return await run(request, environment=context.environment, say=context.say, **more)
+        async with gc_lock.released():
+            return await run(request, environment=context.environment, say=context.say, **more)
     except UsageError as error:
         refusal = AgentNotReady(f"{request.agent} cannot be used: {error.message}", remedy=error.remedy)
         return _not_started(Ending(exit_code=None, not_found=refusal.message), refusal)

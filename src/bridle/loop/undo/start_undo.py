@@ -24,6 +24,7 @@ from bridle.loop.undo.undo_run import Undone
 from bridle.loop.working_copy import left_state, stale_git_locks, uncommitted_work
 from bridle.loop.working_copy.run_context import RunContext, Say, run_context
 from bridle.loop.working_copy.run_lock import hold_working_copy
+from bridle.workspace import gc_lock
 from bridle.workspace.git_folder import damaged_files, special_files
 from bridle.workspace.repair import git_leftovers
 
@@ -61,7 +62,8 @@ async def perform(run: Path, environment: Mapping[str, str], say: Say) -> Undone
         if request.plan.is_checked_out:  # a merge of an agent that was interrupted
             await git_leftovers.end_operations(request.context.git)
             await uncommitted_work.enter(request.context)
-        undone = await undo_run.undo_run(request.context, request.store, request.plan, ended_at=ended_at)
+        async with gc_lock.hold(request.context.git):
+            undone = await undo_run.undo_run(request.context, request.store, request.plan, ended_at=ended_at)
         progress_file.remove_run(Path(inputs.repository), run.name)
         return undone
 
