@@ -8,7 +8,10 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct
 
 from bridle.ground.suggest import close_names
-from bridle.loop.plan.markdown_lines import CODE_INDENT, Line, Place, box, heading, list_item
+from bridle.loop.plan import likely_directives
+from bridle.loop.plan.likely_directives import squeeze
+from bridle.loop.plan.lookalikes import find_invisible
+from bridle.loop.plan.markdown_lines import CODE_INDENT, Line, Place, box, heading, is_rule, list_item
 from bridle.loop.plan.problems import Problems
 
 CHECK = "Check"
@@ -36,8 +39,14 @@ _OTHER_TOOLS = {
     "depends": NEEDS,
     "dependencies": NEEDS,
     "blockedby": NEEDS,
+    "after": NEEDS,
+    "requires": NEEDS,
+    "prerequisite": NEEDS,
+    "prerequisites": NEEDS,
     "maychange": MAY_EDIT,
     "canedit": MAY_EDIT,
+    "maymodify": MAY_EDIT,
+    "canmodify": MAY_EDIT,
     "validationcommands": CHECKS,
     "verify": CHECK,
     "test": CHECK,
@@ -46,21 +55,20 @@ _OTHER_TOOLS = {
     "validation": CHECK,
     "verification": CHECK,
     "acceptance": CHECK,
+    "testcommand": CHECK,
+    "verifycommand": CHECK,
+    "acceptancecheck": CHECK,
+    "acceptancechecks": CHECKS,
 }
+# Words that no prose begins with; the others need a command.
+_UNAMBIGUOUS = frozenset({"maychange", "canedit", "maymodify", "canmodify", "validationcommands", "blockedby"})
 _PREFIX = r"[ \t]*(?:[-*+][ \t]+)?"
-# A directive whose colon is missing: only with a command in backticks, since the words are common in prose.
-_WITHOUT_COLON = re.compile(
-    rf"{_PREFIX}[*_]{{0,3}}(checks?)[*_]{{0,3}}[ \t]*[-–—=]?[ \t]*`[^`]+`[ \t]*\Z", re.IGNORECASE
-)
-
 _NAME = r"([A-Za-z][A-Za-z _-]{1,29}?)"
 _PLAIN = re.compile(rf"{_PREFIX}{_NAME}[ \t]*[:：](.*)\Z", re.DOTALL)
 _EMPHASIZED = re.compile(rf"{_PREFIX}([*_]{{1,3}}){_NAME}[ \t]*(?:[:：][ \t]*\1|\1[ \t]*[:：])(.*)\Z", re.DOTALL)
 _SIMILAR = 0.8
-# Marks before a directive with which it is only text.
-_MARKED = re.compile(r"[ \t]*(?P<mark>\d{1,9}[.)]|>|#{3,6}|<!--)[ \t]*(?P<text>.*)\Z", re.DOTALL)
-_WITH_MARK = {">": "in a quotation", "#": "in a heading", "<": "in a comment"}
-_NUMBERED = "in a numbered list; begin the line with it, or use `-`"
+TASK_LEVEL = 2
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 class Directive(Struct, frozen=True):
@@ -84,6 +92,7 @@ def take_directives(
         name, value = _directive(line)
         if name is None or name not in names:
             _warn_if_likely_directive(line, name, problems)
+            _warn_if_without_colon(lines, index, name, problems)
             rest.append(line)
             index += 1
         elif value:
@@ -93,6 +102,8 @@ def take_directives(
         else:
             values, index = _values_below(lines, index + 1, name)
             directives.append(Directive(name, line.number, tuple(values)))
+    for directive in directives:
+        _warn_of_values(directive, problems)
     return directives, rest
 
 
@@ -111,14 +122,10 @@ def _directive(line: Line) -> tuple[str | None, str]:
 def _split_name(text: str) -> tuple[str, str]:
     """Return the name before a colon, without case, spaces and hyphens, and the text after it."""
     if match := _PLAIN.match(text):
-        return _squeeze(match[1]), match[2].strip()
+        return squeeze(match[1]), match[2].strip()
     if match := _EMPHASIZED.match(text):
-        return _squeeze(match[2]), match[3].strip()
+        return squeeze(match[2]), match[3].strip()
     return "", ""
-
-
-def _squeeze(name: str) -> str:
-    return re.sub(r"[ _-]", "", name).lower()
 
 
 def _values_below(lines: Sequence[Line], start: int, name: str) -> tuple[list[tuple[int, str]], int]:
@@ -190,7 +197,7 @@ def _plain_lines(lines: Sequence[Line], first: int, name: str) -> tuple[list[tup
     """Return the lines right below: indented or in backticks; below `Checks:` and `Setup:` any text."""
     values = []
     index = first
-    while index < len(lines) and not lines[index].is_blank and _is_text(lines[index]):
+    while index < len(lines) and not lines[index].is_blank and _is_text(lines[index]) and not is_rule(lines[index]):
         text = lines[index].text
         is_value = text[0] in " \t" or text.startswith("`") or name in (CHECKS, SETUP)
         if not is_value:
@@ -208,7 +215,7 @@ def _is_text(line: Line) -> bool:
 def _warn_if_likely_directive(line: Line, directive: str | None, problems: Problems) -> None:
     """Warn of a line that was probably meant to be a directive but is text."""
     if line.place is Place.COMMENT:
-        _warn_if_marked(line, "in a comment", problems)
+        _warn_if_in_comment(line, problems)
         return
     if not line.is_open:
         return
@@ -218,24 +225,75 @@ def _warn_if_likely_directive(line: Line, directive: str | None, problems: Probl
         problems.warn(line.number, f"`{directive}:` has no effect {where}")
     elif name in _NAMES:
         problems.warn(line.number, f"`{_NAMES[name]}:` has no effect here, because it is indented like code")
-    elif name in _OTHER_TOOLS and value.startswith(("`", "[")):
+    elif name in _OTHER_TOOLS and (value.startswith(("`", "[")) or name in _UNAMBIGUOUS):
         problems.warn(line.number, f"this line has no effect; use `{_OTHER_TOOLS[name]}:`")
     elif name and (similar := _similar_directive(name)):
         problems.warn(line.number, f"this line has no effect; did you mean `{similar}:`?")
-    elif not name and (torn := _WITHOUT_COLON.match(line.text)):
-        problems.warn(line.number, f"this line has no effect; did you mean `{_NAMES[torn[1].lower()]}:`, with a colon?")
-    elif not name:
-        _warn_if_marked(line, None, problems)
+    else:
+        _warn_if_marked(line, line.text, problems)
 
 
-def _warn_if_marked(line: Line, where: str | None, problems: Problems) -> None:
-    """Warn of a directive after a mark with which it is only text, or in a comment."""
-    marked = _MARKED.match(line.text)
-    text = line.text if marked is None else marked["text"]
-    name = _NAMES.get(_split_name(text)[0])
-    if name is not None and (marked is not None or where is not None):
-        place = where or _WITH_MARK.get(marked["mark"][0] if marked is not None else "", _NUMBERED)
-        problems.warn(line.number, f"`{name}:` has no effect {place}")
+def _warn_if_in_comment(line: Line, problems: Problems) -> None:
+    """Warn of a directive in a comment, and of a directive or a task on the line where the comment ends."""
+    before, end, after = line.text.rpartition("-->")
+    if not end or not after.strip():
+        _warn_if_marked(line, before if end else line.text, problems, "in a comment")
+    elif (head := heading(Line(line.number, after.strip()))) is not None and head.level <= TASK_LEVEL:
+        problems.warn(line.number, "this heading has no effect after a comment; begin the line with it")
+    else:
+        _warn_if_marked(line, end + after, problems)
+
+
+def _warn_if_marked(line: Line, text: str, problems: Problems, place: str | None = None) -> None:
+    """Warn of a directive whose word has marks around it with which it is only text."""
+    reading = likely_directives.read_line(text)
+    name = _NAMES.get(reading.word) if reading is not None else None
+    if reading is None:
+        pass
+    elif name is not None and (reading.has_command or not reading.is_prose or (name == MAY_EDIT and reading.has_paths)):
+        known = f"`{name}:` has no effect {place or reading.place}"
+        without_colon = f"this line has no effect; did you mean `{name}:`, with a colon?"
+        problems.warn(line.number, known if reading.has_sign else without_colon)
+        return
+    elif reading.word in _OTHER_TOOLS and reading.has_sign and reading.has_command:
+        problems.warn(line.number, f"this line has no effect; use `{_OTHER_TOOLS[reading.word]}:`")
+        return
+    if place is None and (later := likely_directives.find_later(text)) is not None:
+        problems.warn(line.number, f"`{later}:` has no effect after other text; begin a line with it")
+
+
+def _warn_if_without_colon(lines: Sequence[Line], index: int, directive: str | None, problems: Problems) -> None:
+    """Warn of a directive's word that is alone on its line, with commands below it."""
+    line = lines[index]
+    name = _NAMES.get(likely_directives.read_alone(line.text)) if line.is_open and directive is None else None
+    below = next((one for one in lines[index + 1 :] if not one.is_blank), None)
+    if name not in (CHECK, CHECKS, MAY_EDIT) or below is None:
+        return
+    is_defined = below.number == line.number + 1 and below.text.lstrip().startswith(":")
+    if (
+        is_defined
+        or below.place is Place.FENCE
+        or likely_directives.is_command(list_item(below) or "")
+        or _lists_paths(name, below)
+    ):
+        problems.warn(line.number, f"this line has no effect; did you mean `{name}:`, with a colon?")
+
+
+def _lists_paths(name: str, below: Line) -> bool:
+    return name == MAY_EDIT and likely_directives.is_paths(list_item(below) or "")
+
+
+def _warn_of_values(directive: Directive, problems: Problems) -> None:
+    """Warn of values that hold more than their command, pattern or title."""
+    for number, value in directive.values:
+        if "<!--" in value:
+            problems.warn(number, f"the comment is part of the value of `{directive.name}:`; write it on its own line")
+        elif directive.name in (MAY_EDIT, NEEDS) and (other := likely_directives.find_within(value)) is not None:
+            problems.warn(number, f"`{other}:` has no effect after `{directive.name}:`; begin a line with it")
+        if (odd := find_invisible(_QUOTED.sub("", value))) is not None:
+            problems.warn(
+                number, f"the value of `{directive.name}:` has the character {odd}, which a shell does not skip"
+            )
 
 
 def _warn_if_torn(lines: Sequence[Line], index: int, line: Line, name: str, problems: Problems) -> None:

@@ -9,10 +9,10 @@ from typing import TypeVar
 
 from msgspec import Struct, field
 
-from bridle.loop.plan import directive_values, directives
+from bridle.loop.plan import directive_values, directives, likely_directives
 from bridle.loop.plan.dependencies import Titles, cycles, title_key
-from bridle.loop.plan.directives import Directive
-from bridle.loop.plan.markdown_lines import Line, read_lines
+from bridle.loop.plan.directives import Directive, is_directive
+from bridle.loop.plan.markdown_lines import CODE_INDENT, Line, heading, is_rule, is_underline, list_item, read_lines
 from bridle.loop.plan.markdown_sections import Section, content, sections
 from bridle.loop.plan.model import MARKDOWN, Item, Plan, Task
 from bridle.loop.plan.problems import Problems
@@ -22,7 +22,10 @@ Value = TypeVar("Value")
 
 # All but the tab; and surrogates, which no UTF-8 file can hold.
 CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
-_UNDERLINE = re.compile(r" {0,3}(?:={2,}|-{2,})[ \t]*\Z")
+# A line above `---` that ends with one is prose above a rule.
+_ENDS_OF_SENTENCES = ".!?:;,"
+# A list or a directive further above has no part in it.
+_MOST_LINES = 50
 # Each suggestion compares a name with every title.
 _MOST_SUGGESTIONS = 20
 
@@ -56,7 +59,9 @@ def parse_markdown(text: str, source: str, *, path: str | None = None, setup: Se
     drafts = [_read_task(part, problems) for part in parts[first:] if part.is_task]
     _refuse_strays([part for part in parts[first:] if not part.is_task], problems)
     _refuse_duplicates(drafts, problems)
-    tasks = _tasks(drafts, head.may_edit, problems)
+    titles = Titles(draft.title for draft in drafts if draft.title)
+    _warn_of_ignored_needs(parts[first:], titles, problems)
+    tasks = _tasks(drafts, titles, head.may_edit, problems)
     _report_missing(drafts, tasks, head, problems)
     problems.refuse()
     return Plan(
@@ -75,10 +80,35 @@ def parse_markdown(text: str, source: str, *, path: str | None = None, setup: Se
 
 def _warn_of_underlined(lines: Sequence[Line], problems: Problems) -> None:
     """Warn of headings that are underlined: only `## ` begins a task."""
-    for above, line, below in zip([Line(0, ""), *lines], lines, lines[1:], strict=False):
-        is_alone = above.is_blank and line.is_open and not line.is_blank
-        if is_alone and _UNDERLINE.match(below.text) and below.is_open and line.text[0].isalnum():
-            problems.warn(line.number, "this underlined line is not read as a heading; begin it with `# ` or `## `")
+    paragraph: list[Line] = []
+    for line in lines:
+        if paragraph and is_underline(line) and _is_title(paragraph):
+            number = paragraph[-1].number
+            problems.warn(number, "this underlined line is not read as a heading; begin it with `# ` or `## `")
+        ends = line.is_blank or not line.is_open or heading(line) is not None
+        paragraph = [] if ends else [*paragraph[-_MOST_LINES:], line]
+
+
+def _is_title(paragraph: Sequence[Line]) -> bool:
+    """Return whether an underline makes the last line a heading, and no rule below a list, a directive or prose."""
+    first, last = paragraph[0], paragraph[-1]
+    is_other = any(is_directive(line) or list_item(line) is not None or is_rule(line) for line in paragraph)
+    if is_other or first.indent >= CODE_INDENT or first.text.lstrip().startswith((">", "|", "<")):
+        return False
+    return len(paragraph) == 1 or last.text.rstrip()[-1] not in _ENDS_OF_SENTENCES
+
+
+def _warn_of_ignored_needs(parts: Iterable[Section], titles: Titles, problems: Problems) -> None:
+    """Warn of lines such as `After: Title` that name only titles but are text."""
+    warned = {problem.line for problem in problems.cautions}
+    pairs = (pair for part in parts for pair in zip(part.lines, [*part.lines[1:], Line(0, "")], strict=False))
+    for line, below in pairs:
+        if not line.is_open or line.number in warned or is_directive(line):
+            continue
+        names = likely_directives.find_needed(line.text, list_item(below) or below.text)
+        known, unknown = titles.find(names) if names else ([], [])
+        if known and not unknown:
+            problems.warn(line.number, "this line has no effect; use `Needs:`")
 
 
 def refuse_controls(text: str, problems: Problems) -> None:
@@ -117,13 +147,13 @@ def _read_head(parts: Iterable[Section], problems: Problems) -> _Head:
 
 
 def _read_task(part: Section, problems: Problems) -> _Draft:
-    heading = part.heading
-    draft = _Draft(heading.title if heading else "", part.line)
+    head = part.heading
+    draft = _Draft(head.title if head else "", part.line)
     _check_title(draft, problems)
     section = content(part, directives.OF_A_TASK, problems)
     draft.body = section.body
     draft.checklist = tuple(Item(entry.text, entry.is_ticked) for entry in section.checklist)
-    ticked = heading.is_ticked if heading else None
+    ticked = head.is_ticked if head else None
     all_ticked = bool(draft.checklist) and all(item.is_ticked for item in draft.checklist)
     draft.is_ticked = all_ticked if ticked is None else ticked
     for directive in section.directives:
@@ -199,8 +229,7 @@ def _refuse_duplicates(drafts: Iterable[_Draft], problems: Problems) -> None:
             )
 
 
-def _tasks(drafts: Sequence[_Draft], may_edit: Sequence[str], problems: Problems) -> tuple[Task, ...]:
-    titles = Titles(draft.title for draft in drafts if draft.title)
+def _tasks(drafts: Sequence[_Draft], titles: Titles, may_edit: Sequence[str], problems: Problems) -> tuple[Task, ...]:
     needs = {draft.title: _resolve_needs(draft, titles, problems) for draft in drafts}
     title_counts = Counter(title_key(draft.title) for draft in drafts)
     # Dependencies of tasks that share a title are ambiguous.

@@ -74,6 +74,8 @@ _ITEM = r"(?:[-*+]|\d{1,9}[.)])"
 _FENCE = re.compile(rf"\s*(?:{_ITEM}[ \t]+){{0,9}}(`{{3,}}(?=[^`]*\Z)|~{{3,}})")
 _COMMENT = re.compile(r" {0,3}<!--")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?!#)(.*)\Z", re.DOTALL)
+_RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|={3,}[ \t]*)\Z")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*\Z")
 _HEADING_BOX = re.compile(r"\[([ xX]?)\][ \t]+")
 _BOX = re.compile(rf"[ \t]*{_ITEM}[ \t]+\[([ xX/~>?!-]?)\][ \t]+(\S.*)\Z", re.DOTALL)
 _LIST_ITEM = re.compile(rf"[ \t]*{_ITEM}[ \t]+(\S.*)\Z", re.DOTALL)
@@ -124,6 +126,16 @@ def box(line: Line) -> Box | None:
     """Parse a checklist line; return None for other lines."""
     match = _BOX.match(line.text) if line.is_open else None
     return Box(match[2].strip(), match[1] in ("x", "X")) if match else None
+
+
+def is_rule(line: Line) -> bool:
+    """Return whether a line is a rule between paragraphs, such as `---`."""
+    return line.is_open and _RULE.match(line.text) is not None
+
+
+def is_underline(line: Line) -> bool:
+    """Return whether a line underlines the heading above it, if that is one."""
+    return line.is_open and _UNDERLINE.match(line.text) is not None
 
 
 def list_item(line: Line) -> str | None:

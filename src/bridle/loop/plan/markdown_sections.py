@@ -6,11 +6,9 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct, field
 
-from bridle.loop.plan.directives import Directive, take_directives
+from bridle.loop.plan.directives import TASK_LEVEL, Directive, take_directives
 from bridle.loop.plan.markdown_lines import Heading, Line, box, heading
 from bridle.loop.plan.problems import Problems
-
-TASK_LEVEL = 2
 
 
 class Section(Struct):
