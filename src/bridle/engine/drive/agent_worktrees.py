@@ -15,7 +15,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bridle.engine.drive.nested_work import KEPT_FOLDER, find_blocked, find_nested, move_nested
+from bridle.engine.drive.nested_work import KEPT_FOLDER, find_blocked, find_nested, finish_moves, move_nested
 from bridle.engine.drive.performer import Job, Say
 from bridle.engine.entries.effect_attempts import JOINING, StartedMerge
 from bridle.errors import GitError, ProcessError, UsageError
@@ -111,12 +111,12 @@ class AgentWorktrees:
         """Merge a tree into the repository, and move the nested repositories there; return the conflicts, if any."""
         git = await self._require_git()
         async with self._repository_lock:
-            source, nested = await self._nested(_name(job))
+            source, nested = await self._nested(_name(job), git.folder)
             if blocked := find_blocked(git.folder, nested):
-                return Conflicts(tuple(blocked), "nested repositories in the place of other files")
+                return Conflicts(tuple(blocked), "nested repositories and their files in the place of others")
             conflicts = await self._merge_files(git, job, base, tree)
-            if conflicts is None:
-                move_nested(source, git.folder, nested)
+            if conflicts is None and source is not None:
+                await move_nested(source, git.folder, nested)
             return conflicts
 
     async def keep(self, job: Job, work: Snapshot, reason: str) -> str:
@@ -184,20 +184,21 @@ class AgentWorktrees:
                 return None
         return Conflicts((), f"another program keeps writing to {git.folder}")
 
-    async def _nested(self, name: str) -> tuple[Path, list[str]]:
-        """Return the folder of a worktree, and the nested repositories in it."""
+    async def _nested(self, name: str, target: Path | None = None) -> tuple[Git | None, list[str]]:
+        """Return the git of a worktree, and the nested work in it."""
         for tree in await self._worktrees_of(name.rpartition("-")[0]):
             git = Git(tree.folder, self._environment)
             if tree.name == name and await _is_ready(git):
-                return tree.folder, await find_nested(git)
-        return self._repository, []
+                await finish_moves(git)
+                return git, await find_nested(git, target)
+        return None, []
 
     async def _keep_nested(self, name: str) -> tuple[Path, list[str]] | None:
         source, nested = await self._nested(name)
-        if not nested:
+        if source is None or not nested:
             return None
         folder = (await self._require_git()).folder / KEPT_FOLDER / name
-        move_nested(source, folder, nested)
+        await move_nested(source, folder, nested)
         return folder, nested
 
     async def _finish_merge(self, git: Git, job: Job) -> bool:
@@ -218,6 +219,7 @@ class AgentWorktrees:
         base = await snapshot.find(await self._require_git(), f"{tree.name}-base")
         if base is None or not await _is_ready(worktree_git):
             return None  # no agent was started in it
+        await finish_moves(worktree_git)
         work, _ = await _take(worktree_git, f"{tree.name}-work")
         if work.tree == base.tree and work.head == base.head:
             return None

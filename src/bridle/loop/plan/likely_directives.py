@@ -21,7 +21,8 @@ _TAG = r"</?[a-zA-Z][^<>]*>"
 _MARK = re.compile(
     rf"""\s+ | (?P<comment><!--(?:(?!-->).)*-->|-->) | (?P<open><!--) | (?P<quotation>>|\[![A-Z]+\])
     | (?P<heading>[#]{{1,6}}(?=\s)) | (?P<numbered>(?:\d{{1,9}}|[a-z])[.)](?=\s))
-    | (?P<checklist>\[[ xX/~>?!-]?\](?=\s)) | (?P<table>\|) | (?P<footnote>\[\^[^\]\s]+\]:) | (?P<tag>{_TAG}) | (?P<code>`+)
+    | (?P<checklist>\[[ xX/~>?!-]?\](?=\s)) | (?P<table>\|)
+    | (?P<footnote>\[\^[^\]\s]+\]:) | (?P<tag>{_TAG}) | (?P<code>`+)
     | (?P<list>[-+*•–—▪◦‣·●○]+(?=\s)) | (?P<emphasis>[*_~=]+)
     | (?P<weak>\([0-9a-z]\)|[^\w\s])""",
     re.DOTALL | re.VERBOSE,
