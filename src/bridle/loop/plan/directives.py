@@ -10,9 +10,9 @@ from msgspec import Struct
 from bridle.ground.suggest import close_names
 from bridle.loop.plan import likely_directives
 from bridle.loop.plan.likely_directives import squeeze
-from bridle.loop.plan.lookalikes import find_invisible
 from bridle.loop.plan.markdown_lines import CODE_INDENT, Line, Place, box, heading, is_rule, list_item
 from bridle.loop.plan.problems import Problems
+from bridle.loop.text.lookalikes import find_invisible
 
 CHECK = "Check"
 CHECKS = "Checks"

@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
-from bridle.loop.plan.lookalikes import simplify
+from bridle.loop.text.lookalikes import simplify
 
 # Longer lines are prose, and each expression below looks at a whole line.
 _LIMIT_CHARACTERS = 4_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridle.loop.plan.lookalikes import describe, find_invisible, simplify
+from bridle.loop.text.lookalikes import describe, find_invisible, simplify
 
 
 @pytest.mark.parametrize(
