@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.fixtures.bridle_program import BRIDLE
 from tests.loop.fixtures.fake_agent import Project, make_project
 from tests.loop.fixtures.loop_commands import MAKES_FILE, ONE_TASK, receipt_of
 
@@ -83,3 +85,12 @@ def test_a_check_whose_shell_cannot_start_a_process_costs_no_try_and_no_iteratio
     done = here.bridle("run", "PLAN.md", "--json")
     enough.touch()
     assert_continues(here, done, "could not start a process")
+
+
+def test_a_limit_on_file_sizes_that_ends_git_is_named(tmp_path: Path) -> None:
+    here = make_project(tmp_path, ONE_TASK, MAKES_FILE)
+    done = here.execute(["sh", "-c", f"ulimit -f 0; exec {shlex.quote(str(BRIDLE))} run PLAN.md"])
+    assert done.returncode == 1
+    assert "was ended by SIGXFSZ, because the limit on file sizes (ulimit -f)" in done.stderr
+    assert "Raise the limit on file sizes (ulimit -f) and run again." in done.stderr
+    assert here.calls() == []

@@ -6,7 +6,9 @@ Ctrl-C, while the agents of the run fail, ask and commit.
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -122,3 +124,25 @@ def _assert_lines(here: Project, merge: str, mended: str) -> None:
     assert {merge, mended} <= set(history)
     assert here.git("log", "--format=%H", "main..", "--", "tests/fail.sh") == mended
     assert here.git("show", "--format=", "--name-only", mended) == "tests/fail.sh"
+
+
+# Commits its own file again and again, as a program that saves all changes does.
+COMMITS = "while :; do echo line >> mine; git add mine; git commit -q -m mine -- mine; sleep 0.05; done"
+
+
+def test_a_program_that_commits_in_a_loop_keeps_no_task_from_being_done(tmp_path: Path) -> None:
+    plan = "# P\n\n## One\nCheck: `test -f one && sleep 0.3`\n\n## Two\nCheck: `test -f two`\n"
+    here = make_project(tmp_path, plan, "open(task.lower(), 'w').close()")
+    loop = subprocess.Popen(["sh", "-c", COMMITS], cwd=here.folder, start_new_session=True, stderr=subprocess.DEVNULL)
+    try:
+        document = receipt_of(here.bridle("run", "PLAN.md", "--json"), 0)
+    finally:
+        os.killpg(loop.pid, signal.SIGKILL)
+        loop.wait()
+    assert verdicts(document) == {"One": "done", "Two": "done"}
+    assert document["iterations"] == 2
+    (here.folder / ".git/index.lock").unlink(missing_ok=True)
+    for task in document["tasks"]:
+        assert {"PLAN.md", "one"} <= set(here.git("ls-tree", "--name-only", task["commit"]).split())
+    assert "line" in (here.folder / "mine").read_text()
+    assert_replays(here)

@@ -6,17 +6,20 @@ import asyncio
 import json
 import os
 import shutil
+import threading
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from bridle.errors import GitError, UsageError
+from bridle.ground.children.query_result import QueryResult
 from bridle.ground.files import known_folders
-from bridle.workspace import worktree
+from bridle.workspace import git_command, worktree
 from bridle.workspace.commit import commit, format_message
 from bridle.workspace.git import Git, check_branch
 from bridle.workspace.merge import Conflicts, merged_tree
+from bridle.workspace.restore import put_index
 from tests.workspace.fixtures.repositories import git, make_repository, read_tree, trace_git, write
 
 
@@ -266,3 +269,59 @@ def test_settings_are_read_again_after_any_change_of_their_file(
     assert asyncio.run(value()) == "cccc"
     config.write_bytes(data)
     assert [asyncio.run(value()) for _ in range(2)] == ["aaaa"] * 2
+
+
+def test_a_lock_of_another_git_is_waited_for(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r")
+    lock, index = repo.folder / ".git/index.lock", repo.folder / ".git/index"
+    data, facts = index.read_bytes(), index.stat()
+    for write_index in (lambda: repo.run("read-tree", "--empty"), lambda: put_index(index, data, facts)):
+        lock.touch()
+        threading.Timer(0.3, lock.unlink).start()
+        asyncio.run(write_index())
+        assert not lock.exists()
+    assert index.read_bytes() == data
+
+
+def test_a_lock_that_stays_is_refused_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git_command, "LOCK_SECONDS", 0.2)
+    repo = make_repository(tmp_path / "r")
+    index = repo.folder / ".git/index"
+    data, facts = index.read_bytes(), index.stat()
+    (repo.folder / ".git/index.lock").touch()
+    for write_index in (lambda: repo.run("read-tree", "--empty"), lambda: put_index(index, data, facts)):
+        with pytest.raises(GitError, match=r"another git has held .*/\.git/index\.lock for") as refusal:
+            asyncio.run(write_index())
+        assert "rm " in (refusal.value.remedy or "")
+    assert index.read_bytes() == data
+
+
+def test_an_index_that_cannot_be_written_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git_command, "LOCK_SECONDS", 0.1)
+    facts = tmp_path.stat()
+    with pytest.raises(GitError, match=r"cannot create .*gone/index\.lock"):
+        asyncio.run(put_index(tmp_path / "gone/index", b"", facts))
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "output", "cause", "remedy"),
+    [
+        (-25, "", "was ended by SIGXFSZ, because the limit on file sizes", "ulimit -f"),
+        (-24, "", "SIGXCPU", "ulimit -t"),
+        (-9, "", "SIGKILL", "memory"),
+        (-250, "", "signal 250", "Run the same command"),
+        (128, "fatal: sha1 file 'index.lock' write error. Out of diskspace", "Out of diskspace", "Free some space"),
+        (128, "error: unable to write file: Disk quota exceeded", "Disk quota", "disk quota"),
+        (128, "error: could not open 'x': Read-only file system", "Read-only", "read-only"),
+        (128, "fatal: unable to create thread: Resource temporarily unavailable", "thread", "ulimit -u"),
+        (128, "fatal: cannot open 'x': Too many open files", "Too many", "ulimit -n"),
+        (128, "fatal: anything else", "anything else", "Run the same command"),
+    ],
+)
+def test_a_shortage_of_the_machine_is_named_with_what_to_do(
+    tmp_path: Path, exit_code: int, output: str, cause: str, remedy: str
+) -> None:
+    result = QueryResult(b"", output.encode(), exit_code)
+    with pytest.raises(GitError, match=cause) as failure:
+        git_command.check_output(("status",), tmp_path, result)
+    assert remedy in (failure.value.remedy or "")

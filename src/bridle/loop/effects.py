@@ -199,7 +199,9 @@ class CommitArgs(TaskArguments[CommitResult], frozen=True, kw_only=True):
 
     kind: ClassVar[str] = COMMIT
     result: ClassVar[type[JsonRecord]] = CommitResult
-    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"worker", "stands", "known_cost_usd"})  # language: recorded
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset(
+        {"worker", "stands", "known_cost_usd", "as_checked"}  # language: recorded
+    )
 
     verdict: str = ""
     cost_usd: float | None = 0.0
@@ -212,6 +214,8 @@ class CommitArgs(TaskArguments[CommitResult], frozen=True, kw_only=True):
     """The tree that the checks ran on; None where there are no checks."""
     tip: str | None = None
     """The commit that the task started from: later ones are the agent's."""
+    as_checked: bool = False
+    """Commit the tree that the checks ran on, although another program keeps changing the files."""
 
 
 class RollbackArgs(TaskArguments[RollbackResult], frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from typing import Any
 from bridle.errors import GitError, UsageError
 from bridle.ground import clock
 from bridle.ground.children.query import query
+from bridle.ground.children.query_result import QueryResult
 from bridle.ground.git_folder import repository_top
 from bridle.ground.threads import in_thread
 from bridle.workspace import git_command
@@ -97,10 +98,24 @@ class Git:
         accepts: tuple[int, ...] = (0,),
         variables: Mapping[str, str] | None = None,
     ) -> tuple[int, str]:
-        """Run git; return exit code and output. Raise GitError for an exit code that is not accepted."""
+        """Run git; return exit code and output. Raise GitError for an exit code that is not accepted.
+
+        It waits a few seconds for a lock that another git holds.
+        """
+        result = await self._query(words, stdin, variables)
+        if git_command.find_lock(result) is not None:
+            deadline = clock.monotonic() + git_command.LOCK_SECONDS
+            while git_command.find_lock(result) is not None and clock.monotonic() < deadline:
+                await asyncio.sleep(git_command.LOCK_POLL_SECONDS)
+                result = await self._query(words, stdin, variables)
+        return git_command.check_output(words, self.folder, result, accepts)
+
+    async def _query(
+        self, words: tuple[str, ...], stdin: bytes | None, variables: Mapping[str, str] | None
+    ) -> QueryResult:
         timer = asyncio.get_running_loop().call_later(git_command.PATIENCE_SECONDS, self._search_blocking)
         try:
-            result = await query(
+            return await query(
                 ("git", *words),
                 cwd=self.folder,
                 environment={**self.environment, **(variables or {})},
@@ -111,7 +126,6 @@ class Git:
             )
         finally:
             timer.cancel()
-        return git_command.check_output(words, self.folder, result, accepts)
 
     def _search_blocking(self) -> None:
         """Search named pipes that git waits for, in a thread, and let it continue."""

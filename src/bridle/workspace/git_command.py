@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 from bridle.errors import GitError
 from bridle.ground import program_path
@@ -19,6 +20,25 @@ PATIENCE_SECONDS = 5.0
 # Enough for the names of all files of the largest repositories.
 OUTPUT_LIMIT_BYTES = 64 * 1024 * 1024
 
+# A git of the user holds the lock of the index or of a ref for moments; one that commits in a loop frees it between.
+LOCK_SECONDS = 5.0
+LOCK_POLL_SECONDS = 0.05
+_LOCKED = re.compile(rb"Unable to create '([^\n]+\.lock)': File exists")
+
+# What git prints, or how it ends, where the machine is short of something.
+_SHORTAGES = (
+    ("^-25 |File too large", "Raise the limit on file sizes (ulimit -f) and run again."),
+    ("^-24 ", "Raise the limit on CPU time (ulimit -t) and run again."),
+    ("No space left on device|[Oo]ut of disk ?space", "Free some space on that disk and run again."),
+    ("Disk quota exceeded", "Free some space within your disk quota and run again."),
+    ("Read-only file system", "The file system is read-only; make it writable, or use another folder."),
+    ("Too many open files", "Raise the limit on open files (ulimit -n) and run again."),
+    (
+        "^-9 |Cannot allocate memory|[Oo]ut of memory|unable to create thread|Resource temporarily unavailable",
+        "Run less at once, or raise the limits: check ulimit -u, ulimit -v and memory.",
+    ),
+)
+
 _MESSAGE_CHARACTERS = 800
 # What git prints about its own files when it cannot read one.
 _UNREADABLE = (
@@ -32,6 +52,8 @@ def check_output(
     """Return exit code and output of a git command; raise GitError for an exit code that is not accepted."""
     if result.exit_code in accepts and result.exit_code is not None:
         return result.exit_code, result.stdout.decode("utf-8", "surrogateescape")
+    if (lock := find_lock(result)) is not None:
+        raise refuse_lock(lock, f"`git {' '.join(words[:6])}` in {folder}", payload=result.exit_code)
     output = (result.stderr + result.stdout).decode("utf-8", "replace").strip()[-_MESSAGE_CHARACTERS:]
     ending = f"exited {result.exit_code}" if result.exit_code is not None else f"took over {LIMIT_SECONDS:g} seconds"
     if result.is_truncated:
@@ -42,10 +64,47 @@ def check_output(
         damage = damaged_files.find(folder)
         if damage is not None:
             raise GitError(damage.message, remedy=damage.remedy, payload=result.exit_code)
+    if result.exit_code is not None and result.exit_code < 0:
+        ending = f"was ended by {_describe_signal(-result.exit_code)}"
     raise GitError(
         f"`git {' '.join(words[:6])}` in {folder} {ending}: {output or 'without output'}",
-        remedy="Run the same command in that folder to see the cause.",
+        remedy=_find_remedy(result.exit_code, output),
         payload=result.exit_code,
+    )
+
+
+def _describe_signal(number: int) -> str:
+    import signal  # late: most commands succeed
+
+    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+    causes = {
+        signal.SIGXFSZ: "the limit on file sizes (ulimit -f) lets it write no more",
+        signal.SIGXCPU: "the limit on CPU time (ulimit -t) is used up",
+        signal.SIGKILL: "another program or the machine's memory limit ended it",
+    }
+    cause = causes.get(signal.Signals(number)) if number in set(signal.Signals) else None
+    return f"{name}, because {cause}" if cause is not None else name
+
+
+def _find_remedy(exit_code: int | None, output: str) -> str:
+    """Return what to do about a failed command: about the machine, if git names a shortage."""
+    words = f"{exit_code} {output}"
+    remedies = (remedy for pattern, remedy in _SHORTAGES if re.search(pattern, words))
+    return next(remedies, "Run the same command in that folder to see the cause.")
+
+
+def find_lock(result: QueryResult) -> str | None:
+    """Return the lock of another git because of which a command failed, or None."""
+    match = _LOCKED.search(result.stderr) if result.exit_code else None
+    return None if match is None else match[1].decode("utf-8", "surrogateescape")
+
+
+def refuse_lock(lock: str, what: str, *, payload: object = None) -> GitError:
+    """Return the error for a lock that another git holds for longer than any command of a user."""
+    return GitError(
+        f"{what}: another git has held {lock} for {LOCK_SECONDS:g} seconds",
+        remedy=f"If no git is running there, remove it: rm {shlex.quote(lock)}; then run the same command again.",
+        payload=payload,
     )
 
 

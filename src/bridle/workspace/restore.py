@@ -7,12 +7,14 @@ working copy is left out again. Marks that the snapshot does not have stay.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from bridle.errors import GitError
-from bridle.workspace import exact_bytes, marks, nested_git, private_indexes, restore_paths, snapshot
+from bridle.ground import clock
+from bridle.workspace import exact_bytes, git_command, marks, nested_git, private_indexes, restore_paths, snapshot
 from bridle.workspace.add_files import NO_SHORTCUTS, add_all
 from bridle.workspace.git import Git
 from bridle.workspace.git_folder import index_file
@@ -52,7 +54,7 @@ async def restore(
         await git.run(*await exact_bytes.flags(git), *NO_SHORTCUTS, *words, variables=own)
         await marks.set_marks(git, own, marked.tags)
         await git.run(*NO_SHORTCUTS, "update-index", "-q", "--refresh", accepts=(0, 1, 128), variables=own)
-        _replace_index(git, await git.index_path(), Path(own["GIT_INDEX_FILE"]))
+        await _replace_index(git, await git.index_path(), Path(own["GIT_INDEX_FILE"]))
 
 
 async def restore_files(git: Git, tree: str, *, leave: Collection[str] = (), marked: Marks | None = None) -> None:
@@ -84,7 +86,7 @@ async def stage(git: Git, tree: str, *, base: str | None = None) -> None:
     async with snapshot.index_of_all(git, as_committed=True) as own:
         await git.run(*NO_SHORTCUTS, "read-tree", "--reset", "--no-sparse-checkout", tree, variables=own)
         await marks.set_marks(git, own, tags)
-        _replace_index(git, await git.index_path(), Path(own["GIT_INDEX_FILE"]))
+        await _replace_index(git, await git.index_path(), Path(own["GIT_INDEX_FILE"]))
 
 
 async def _restore_ignore_rules(git: Git, own: Mapping[str, str], tree: str) -> None:
@@ -159,16 +161,26 @@ async def _keep_hidden(git: Git, own: Mapping[str, str], keep: Snapshot, is_kept
     await snapshot.replace_tree(git, keep, whole)
 
 
+async def put_index(path: Path, data: bytes, facts: os.stat_result) -> None:
+    """Replace an index once no other git has locked it."""
+    lock = f"{path}.lock"
+    deadline = clock.monotonic() + git_command.LOCK_SECONDS
+    while not index_file.put(path, data, facts):
+        if clock.monotonic() > deadline:
+            if not os.path.lexists(lock):
+                raise GitError(f"cannot create {lock}", remedy="Make its folder writable, and free disk space.")
+            raise git_command.refuse_lock(lock, "cannot write the index")
+        await asyncio.sleep(git_command.LOCK_POLL_SECONDS)
+
+
 def _note_own(git: Git, real: Path) -> None:
     identity = index_file.identify(real)
     git.own_indexes = frozenset({identity}) if identity is not None else frozenset()
 
 
-def _replace_index(git: Git, real: Path, own: Path) -> None:
+async def _replace_index(git: Git, real: Path, own: Path) -> None:
     """Make a private index the index of the working copy, in one step."""
-    if not index_file.put(real, own.read_bytes(), own.stat()):
-        lock = real.with_name(f"{real.name}.lock")
-        raise GitError(f"cannot create {lock}", remedy=f"If no git is running there, remove {lock}.")
+    await put_index(real, own.read_bytes(), own.stat())
     _note_own(git, real)
 
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 import shlex
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bridle.errors import GitError
 from bridle.ground import disk
-from bridle.loop.checks.fixed_tree import stage_work
+from bridle.loop.checks.fixed_tree import StagedWork, stage_work
 from bridle.loop.checks.run_check import run_check
 from bridle.loop.effect_results import CheckResult, CommitResult, FileReport
 from bridle.loop.effects import BASELINE, OF_GUARD, Check, CommitArgs
@@ -28,6 +30,7 @@ from bridle.loop.performers.branch import (
     TASK,
     commit_message,
     keep_branch,
+    keep_moved,
     make_plain,
     recent_commits,
     say_all,
@@ -37,10 +40,11 @@ from bridle.loop.working_copy.fill_submodules import keep_submodule_commits
 from bridle.loop.working_copy.recorded_hooks import COMMIT_MSG, PRE_COMMIT
 from bridle.loop.working_copy.refs import run_branch
 from bridle.loop.working_copy.run_context import RunContext
-from bridle.workspace import files_index
-from bridle.workspace.commit import commit_index, first_parents, is_ancestor
+from bridle.workspace import files_index, snapshot
+from bridle.workspace.commit import commit_index, first_parents, is_ancestor, write_commit
 from bridle.workspace.git import Git
 from bridle.workspace.repair.forged_objects import refuse_forged
+from bridle.workspace.restore import stage
 
 # In a folder of its own: in the sandbox of the hook it is the only part of `.ralph` that can be written.
 MESSAGE_FILE = ".ralph/commit-message/COMMIT_EDITMSG"
@@ -49,6 +53,8 @@ OUTPUT_CHARACTERS = 4000
 # The logs of hooks have numbers after those of checks.
 _NUMBER = 900
 _LIMIT_BYTES = 8 * 1024 * 1024
+# A program that commits in a loop needs some time for each commit.
+COMMIT_TRIES = 50
 # How many reports of a hook are printed and in the receipt.
 SHOWN_NAMES = 20
 
@@ -85,20 +91,66 @@ async def make_commit(args: CommitArgs, context: RunContext) -> CommitResult:
         if refused is not None:
             return CommitResult(refused=refused)
     staged = await stage_work(context, is_known=is_known, base=args.tip)  # without the user's own untracked files
+    changed: tuple[FileReport, ...] = ()
     if args.tree not in (None, staged.tree):
-        return CommitResult(again=staged.tree)  # the checks ran on other files
+        if not args.as_checked or args.tree is None:
+            return CommitResult(again=staged.tree)  # the checks ran on other files
+        changed = await _stage_checked(git, args, staged.tree)
+        staged = StagedWork(args.tree, is_refreshed=False)
     hooked = await _run_hooks(args, context, message)
     if hooked.refused is not None:
         return CommitResult(refused=hooked.refused, hook=hooked.hook, reported=hooked.reported)
-    folded = await _fold_agent_commits(git, context, args.tip)
+    folded = await _fold_agent_commits(git, context, args.tip) if not args.as_checked else []
     await refuse_forged(git, staged.tree, await git.head())
     await keep_submodule_commits(context, staged.tree)
-    commit = await commit_index(git, hooked.message, tree=staged.tree, is_refreshed=staged.is_refreshed)
+    if args.as_checked:
+        commit, folded = await _commit_checked(context, staged.tree, args.tip, hooked.message)
+    else:
+        commit, is_alone = await _commit_if_alone(git, hooked.message, staged)
+        if not is_alone:
+            return CommitResult(again=staged.tree, folded=tuple(folded))  # another program commits or stages too
     await files_index.accept_real_index(git, staged.tree)
     known_files.hand_over(context, args.kind)
     head = commit or await git.head()  # nothing has changed since the last commit, which the verdict is about
     tree = await git.tree_of(head) if head else None
-    return CommitResult(commit=commit, head=head, tree=tree, folded=tuple(folded), reported=hooked.reported)
+    return CommitResult(
+        commit=commit, head=head, tree=tree, folded=tuple(folded), reported=(*hooked.reported, *changed)
+    )
+
+
+async def _stage_checked(git: Git, args: CommitArgs, now: str) -> tuple[FileReport, ...]:
+    """Stage the tree that was checked; report the files that differ from it: they stay as they are."""
+    tree = args.tree or now
+    await stage(git, tree, base=args.tip)
+    names = await snapshot.changes(git, tree, now)
+    return tuple(FileReport(name, "changed after the checks: not in the commit") for name in names[:SHOWN_NAMES])
+
+
+async def _commit_checked(
+    context: RunContext, tree: str, tip: str | None, message: str
+) -> tuple[str | None, list[str]]:
+    """Commit a tree on the tip although another program commits too; keep its commits under a ref, and return them."""
+    git = context.git
+    for number in range(COMMIT_TRIES):
+        head = await git.head()
+        parent = tip or head
+        if head is None or parent is None:
+            break
+        above = [] if head == parent else (await git.text("rev-list", "--first-parent", f"{parent}..{head}")).split()
+        if above:
+            context.say(
+                f"commits that another program made while the checks ran are kept as {await keep_moved(context, head)}"
+            )
+        is_same = tree == await git.tree_of(parent)
+        commit = parent if is_same else await write_commit(git, tree, [parent], message)
+        try:
+            await git.move_head(commit, f"commit: {message.partition(chr(10))[0]}", old=head)
+        except GitError:  # it has moved again
+            if number == COMMIT_TRIES - 1:
+                raise
+            continue
+        return None if is_same else commit, above
+    return await commit_index(git, message, tree=tree), []
 
 
 async def _find(git: Git, context: RunContext, args: CommitArgs) -> str | None:
@@ -117,19 +169,47 @@ async def _fold_agent_commits(git: Git, context: RunContext, tip: str | None) ->
     Commits above the tip are the agent's, whatever their trailers say; without a tip the trailers decide.
     """
     if tip is not None:
-        if await git.head() == tip:
-            return []
-        above = (await git.text("rev-list", "--first-parent", f"{tip}..HEAD")).split()
-        await git.run("reset", "--quiet", "--soft", tip)
-        return above
+        return await _move_back(git, tip)
     folded: list[str] = []
     for commit in first_parents(await recent_commits(git, context)):
         if commit.trailers.get(RUN) == context.run:
             break
         folded.append(commit.commit)
-    if folded:
-        await git.run("reset", "--quiet", "--soft", f"{folded[-1]}^")
-    return folded
+    parents = await git.parents_of(folded[-1]) if folded else ()
+    return await _move_back(git, parents[0]) if parents else []
+
+
+async def _move_back(git: Git, commit: str) -> list[str]:
+    """Point the branch to a commit, the files and the index stay; return the commits above it, if another adds some."""
+    for number in range(COMMIT_TRIES):
+        head = await git.head()
+        if head is None or head == commit:
+            break
+        above = (await git.text("rev-list", "--first-parent", f"{commit}..{head}")).split()
+        try:
+            await git.move_head(commit, f"reset: moving to {commit}", old=head)
+        except GitError:  # it has moved again
+            if number == COMMIT_TRIES - 1:
+                raise
+            continue
+        return above
+    return []
+
+
+async def _commit_if_alone(git: Git, message: str, staged: StagedWork) -> tuple[str | None, bool]:
+    """Commit the staged work; return the commit, and whether no other program moved HEAD or staged files."""
+    head = await git.head()
+    try:
+        commit = await commit_index(git, message, tree=staged.tree, is_refreshed=staged.is_refreshed)
+    except GitError:
+        if await git.head() == head:
+            raise
+        return None, False
+    if commit is None or head is None or await git.tree_of(commit) == staged.tree:
+        return commit, True
+    with suppress(GitError):  # it has moved again
+        await git.move_head(head, "reset: other files were staged during the commit", old=commit)
+    return None, False
 
 
 async def say_failing_hook(context: RunContext) -> None:

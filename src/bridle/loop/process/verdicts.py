@@ -163,7 +163,9 @@ class Verdicts:
         self, task: TaskState, args: effects.CommitArgs
     ) -> tuple[CommitResult | None, effects.CommitArgs]:
         """Commit exactly the files that the checks ran on; return the result, or None, and the last arguments."""
-        for _ in range(COMMIT_ROUNDS):
+        for number in range(COMMIT_ROUNDS + 1):
+            # Another program that changes the files all the time would keep the task from being done forever.
+            args = msgspec.structs.replace(args, as_checked=number == COMMIT_ROUNDS and args.tree is not None)
             committed = await self._requests.for_task(task, args, f"{task.title}: commit")
             task.folded += committed.folded
             task.report(committed.reported)

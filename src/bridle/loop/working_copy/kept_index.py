@@ -7,12 +7,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bridle.errors import GitError
 from bridle.ground import disk
 from bridle.loop.working_copy import stale_git_locks
 from bridle.workspace import private_indexes
 from bridle.workspace.git import Git
 from bridle.workspace.git_folder import index_file
+from bridle.workspace.restore import put_index
 
 # A million files have an index of 100 MB.
 _LIMIT_BYTES = 512 * 1024 * 1024
@@ -49,10 +49,8 @@ async def restore(folder: Path, before: KeptIndex) -> KeptIndex:
     await stale_git_locks.clear(folder)
     if before.data is None or before.facts is None:
         path.unlink(missing_ok=True)
-    elif not index_file.put(path, before.data, before.facts):
-        raise GitError(
-            f"cannot create {path}.lock", remedy=f"If no git is running there, remove {path}.lock; then: bridle resume"
-        )
+    else:
+        await put_index(path, before.data, before.facts)
     return KeptIndex(path, left)
 
 
