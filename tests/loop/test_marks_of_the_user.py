@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.loop.fixtures.fake_agent import Project, make_project
+from tests.loop.fixtures.killed_commands import KilledCommand, chosen_points
 from tests.loop.fixtures.loop_commands import (
     MAKES_FILE,
     ONE_TASK,
@@ -100,3 +101,21 @@ def test_a_mark_that_the_user_removes_between_drivers_is_not_set_again(tmp_path:
     assert here.git("ls-files", "-v", "first", "later") == marks
     assert here.bridle("undo", "--yes").returncode == 0
     assert here.git("ls-files", "-v", "first", "later") == marks
+
+
+def test_an_undo_that_is_killed_leaves_out_files_and_sets_marks_when_it_is_repeated(tmp_path: Path) -> None:
+    agent = "os.makedirs('out', exist_ok=True); open('out/y', 'w').write('agent'); os.rename('in/conf', 'in/new')\n"
+    here = make_project(tmp_path, TWO_TASKS, agent + MAKES_FILE, **{"in/conf": LINES, "out/y": "y", "out/z": "z"})
+    here.git("sparse-checkout", "set", "in")
+    here.git("update-index", "--assume-unchanged", "in/conf")
+    before = state(here)
+    run_plan(here, 3, "--max-iterations", "1")
+    assert here.git("ls-files", "-v", "in").split() == ["h", "in/new"]
+    killed = KilledCommand(here, ("undo", "--yes", "--json"), tmp_path)
+    killed.prepare()
+    total = killed.run(None)
+    assert state(here) == before
+    for point in (*chosen_points(total), total * 3 // 4, total * 5 // 6):
+        killed.run(point)
+        assert here.bridle("undo", "--yes").returncode == 0
+        assert state(here) == before, point

@@ -319,6 +319,57 @@ def test_a_commit_after_a_kill_is_the_users(tmp_path: Path) -> None:
     assert_replays(here)
 
 
+@pytest.mark.without_sandbox("commits what the sandbox protects")
+@pytest.mark.parametrize("command", ["git add -A && git commit -q -m agent", "git add -A"])
+def test_a_file_of_the_user_that_only_a_killed_agent_added_to_git_stays_untracked(tmp_path: Path, command: str) -> None:
+    agent = KILLED.replace("git add half && git commit -q -m agent", command)
+    here = make_project(tmp_path, ONE, agent, app="app\n", **{"test.sh": "test -f one\n"})
+    for name in ("mine", "added"):
+        (here.folder / name).write_text("of the user\n")
+    with in_background(here, "run", "PLAN.md", "--json") as child:
+        wait_until((here.agent_folder / "working").exists)
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait(LIMIT_SECONDS)
+    wait_until(lambda: has_ended(here))
+    here.git("checkout", "-q", "main", "--", "test.sh")
+    is_committed = "commit" in command
+    if not is_committed:
+        here.git("reset", "-q", "added")
+    (here.folder / "app").write_text("app\nuser\n")
+    here.git("commit", "-q", "-m", "user", "app")
+    (here.folder / "added").write_text("added by the user\n")
+    users = here.git("rev-parse", "HEAD")
+    document, said = resume(here, 0, "--max-iterations", "9")
+    assert verdicts(document) == {"One": "done"}
+    assert here.git("rev-parse", "HEAD^") == users
+    tracked = here.git("ls-tree", "--name-only", "HEAD").split()
+    assert {"app", "one"} <= {*tracked}
+    assert {"mine", "added"}.isdisjoint(tracked)
+    assert ("an agent had committed added, mine, which you left untracked" in " ".join(said.split())) == is_committed
+    assert here.git("status", "--porcelain") == "?? added\n?? mine"
+    here.git("checkout", "-q", "main")
+    assert (here.folder / "mine").read_text() == "of the user\n"
+    assert (here.folder / "added").read_text() == "added by the user\n"
+    assert_replays(here)
+
+
+def test_a_file_that_the_user_adds_to_git_after_a_kill_is_tracked(tmp_path: Path) -> None:
+    agent = KILLED.replace("git add half && git commit -q -m agent", "true")
+    here = make_project(tmp_path, ONE, agent, **{"test.sh": "test -f one\n"})
+    (here.folder / "mine").write_text("of the user\n")
+    with in_background(here, "run", "PLAN.md", "--json") as child:
+        wait_until((here.agent_folder / "working").exists)
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait(LIMIT_SECONDS)
+    wait_until(lambda: has_ended(here))
+    here.git("checkout", "-q", "test.sh")
+    mine = commit(here, "mine", "of the user\n")
+    document, _ = resume(here, 0, "--max-iterations", "9")
+    assert here.git("rev-parse", "HEAD^") == mine
+    assert "mine" in here.git("ls-tree", "--name-only", "HEAD").split()
+    assert verdicts(document) == {"One": "done"}
+
+
 @pytest.mark.without_sandbox("changes what the sandbox protects")
 def test_a_commit_of_the_user_during_a_parallel_run_stays_on_its_branch(tmp_path: Path) -> None:
     """The agent of one task waits until the other has landed, and then commits where the user would."""

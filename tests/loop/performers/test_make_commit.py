@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import re
+import signal
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from bridle.engine.drive.driver_lock import LOCK_FILE
+from bridle.ground.lock import FileLock
 from tests.loop.fixtures.fake_agent import Project, make_project
 from tests.loop.fixtures.loop_commands import (
     MAKES_FILE,
     ONE_TASK,
     assert_replays,
     receipt_of,
+    run_folder,
     run_plan,
     trailers,
     verdicts,
 )
+from tests.run.fixtures.fake_agent import wait_until
 
 # Refuses until the agent's second iteration; sees the work staged; changes a file.
 PRE_COMMIT = (
@@ -82,6 +88,70 @@ def test_what_a_hook_stages_is_in_no_commit(tmp_path: Path, name: str) -> None:
     assert f"a git hook changed {changed}; the change was reverted" in done.stderr
     assert changed in [report["path"] for report in task["reported"]]
     assert_replays(here)
+
+
+def kill_in_hook(here: Project) -> None:
+    """Run the plan until a hook kills the driver, and wait until the hook has ended too."""
+    here.kill_when_asked()
+    assert here.bridle("run", "PLAN.md", "--json").returncode == -signal.SIGKILL
+    wait_until(lambda: FileLock.holder_of(run_folder(here) / LOCK_FILE) is None)
+
+
+KILLING = {
+    "stages files of the user": ("git add mine", "mine"),
+    "removes a file": ("git rm -q --cached base", "base"),
+    "removes the index": ("rm .git/index", "base"),
+    "formats": ("echo formatted > base; git add base", "base"),
+}
+
+
+@pytest.mark.parametrize("is_during_work", [True, False])
+@pytest.mark.parametrize("name", KILLING)
+def test_what_a_hook_had_staged_when_everything_was_killed_is_reverted(
+    tmp_path: Path, name: str, is_during_work: bool
+) -> None:
+    command, changed = KILLING[name]
+    here = project(tmp_path, "open('one', 'w').write('written\\n')")
+    here = replace(here, has_baseline=not is_during_work)
+    (here.folder / "mine").write_text("mine\n")
+    dies = (
+        f"test -f {tmp_path}/beside/once || {{ touch {tmp_path}/beside/once; : > {tmp_path}/beside/kill; sleep 60; }}"
+    )
+    once = f"test -f {tmp_path}/beside/once || {{ {command}; }}"
+    add_hook(here.folder / ".git/hooks", "pre-commit", f"#!/bin/sh\n{once}\n{dies}\n")
+    before = here.git("ls-files", "--stage")
+    kill_in_hook(here)
+    assert here.git("ls-files", "--stage") != before
+    (here.folder / "notes").write_text("of the user, so that changes are adopted\n")
+    done = here.bridle("resume", "--json")
+    assert verdicts(receipt_of(done, 0)) == {"One": "done"}
+    said = " ".join(done.stderr.split())
+    (names,) = re.findall(r"a git hook was interrupted; what was staged since \((.*?)\) is reverted", said)
+    assert changed in names.split(", ")
+    assert here.git("diff", "--name-status", "main", "HEAD") == "A\tone"
+    assert here.git("status", "--porcelain") == "?? mine\n?? notes"
+    assert (here.folder / "mine").read_text() == "mine\n"
+    (ref,) = re.findall(r"kept as (refs/bridle/\S+\^2)", said)
+    assert changed in here.git("diff", "--name-only", "--no-renames", "main", ref).split()
+    assert_replays(here)
+
+
+def test_a_commit_of_the_user_on_top_of_what_a_killed_hook_had_staged_stays(tmp_path: Path) -> None:
+    here = project(tmp_path, "open('one', 'w').write('written\\n')", other="other\n")
+    (here.folder / "mine").write_text("mine\n")
+    once = f"test -f {tmp_path}/beside/once"
+    dies = f"{once} || {{ git add mine; touch {tmp_path}/beside/once; : > {tmp_path}/beside/kill; sleep 60; }}"
+    add_hook(here.folder / ".git/hooks", "pre-commit", f"#!/bin/sh\n{dies}\n")
+    kill_in_hook(here)
+    (here.folder / "other").write_text("user\n")
+    here.git("commit", "-q", "-m", "user", "other")
+    (here.folder / "later").write_text("user\n")
+    users = here.git("rev-parse", "HEAD")
+    assert verdicts(receipt_of(here.bridle("resume", "--json"), 0)) == {"One": "done"}
+    assert here.git("rev-parse", "HEAD^") == users
+    assert here.git("diff", "--name-status", users, "HEAD") == "A\tone"
+    assert here.git("show", "HEAD:other") == "user"
+    assert here.git("status", "--porcelain") == "?? later\n?? mine"
 
 
 @pytest.mark.parametrize("options", [("--worktree",), ("--parallel", "2")])

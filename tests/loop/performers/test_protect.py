@@ -595,7 +595,7 @@ def test_a_version_of_the_user_that_is_newer_than_the_last_commit_is_the_protect
     here.write({"tests/test_named.py": NAMED.replace("f() != 2", "f() != 3")})
     tip, users = here.commit("Other"), NAMED.replace("f() != 2", "f() != 4")
     here.write({"tests/test_named.py": users})
-    adopted = baseline.adopt(here.context, ["tests/test_named.py"], [], tip, before=tip, with_new_marks=True)
+    adopted = baseline.adopt(here.context, ["tests/test_named.py"], [], tip, added=(), before=tip, with_new_marks=True)
     asyncio.run(adopted)
     here.context = structs.replace(here.context, changes_adopted=1)
     assert here.protect()["undone"] == []

@@ -15,7 +15,7 @@ def test_a_file_that_must_not_exist_may_be_added_by_the_user(tmp_path: Path) -> 
     here.write({"bridle.toml": "tries = 2\n"})
     tip = here.git("rev-parse", "HEAD").strip()
     adopted = asyncio.run(
-        baseline.adopt(here.context, ["bridle.toml"], ["bridle.toml"], tip, before=tip, with_new_marks=True)
+        baseline.adopt(here.context, ["bridle.toml"], ["bridle.toml"], tip, added=(), before=tip, with_new_marks=True)
     )
     assert "bridle.toml" in adopted.protected.files
     assert "bridle.toml" not in adopted.protected.absent
@@ -27,7 +27,9 @@ def test_a_file_that_the_user_has_added_to_git_is_not_left_alone_any_more(tmp_pa
     assert here.start().untracked == ("mine.txt", "notes.txt")
     here.git("add", "mine.txt")
     tip = here.git("rev-parse", "HEAD").strip()
-    adopted = asyncio.run(baseline.adopt(here.context, ["mine.txt"], [], tip, before=tip, with_new_marks=True))
+    adopted = asyncio.run(
+        baseline.adopt(here.context, ["mine.txt"], [], tip, added=["mine.txt"], before=tip, with_new_marks=True)
+    )
     assert adopted.untracked == ("notes.txt",)
     assert here.git("ls-tree", "--name-only", adopted.work).split() == ["a.txt", "mine.txt"]
 
@@ -42,6 +44,8 @@ def test_a_file_that_an_agent_has_made_is_not_protected_after_an_edit_of_the_use
     here.write(dict.fromkeys(("made.sh", "base.sh", "mine.sh"), "exit 0 # user\n"))
     tip = here.git("rev-parse", "HEAD").strip()
     changed = ["base.sh", "made.sh", "mine.sh"]
-    adopted = asyncio.run(baseline.adopt(here.context, changed, ["mine.sh"], tip, before=before, with_new_marks=True))
+    adopted = asyncio.run(
+        baseline.adopt(here.context, changed, ["mine.sh"], tip, added=(), before=before, with_new_marks=True)
+    )
     assert [name for name in changed if name in adopted.protected.files] == ["base.sh", "mine.sh"]
     assert set(adopted.kept) == {"base.sh", "mine.sh"}

@@ -21,7 +21,7 @@ from bridle.errors import DiskError, Error
 from bridle.ground import disk
 from bridle.journal.stores.store import Store
 from bridle.loop import effects, user_messages
-from bridle.loop.adoption import lost_commits, recorded_programs, run_commits, worker_changes
+from bridle.loop.adoption import added_files, lost_commits, recorded_programs, run_commits, worker_changes
 from bridle.loop.adoption.later_files import tree_without_later
 from bridle.loop.adoption.lost_commits import Loss
 from bridle.loop.adoption.unfinished_operations import refuse_unfinished
@@ -37,8 +37,8 @@ from bridle.loop.process.receipt import Receipt
 from bridle.loop.process.task_state import VERIFIED
 from bridle.loop.protection import baseline, uncommitted_changes
 from bridle.loop.protection.baseline import Baseline
-from bridle.loop.protection.found_lines import FoundFiles, describe_files
-from bridle.loop.working_copy import left_state, output_names, start_state
+from bridle.loop.protection.found_lines import FoundFiles, describe_added, describe_files
+from bridle.loop.working_copy import kept_index, left_state, output_names, start_state
 from bridle.loop.working_copy.hide_own_folders import hide_own_folders
 from bridle.loop.working_copy.left_state import LeftState
 from bridle.loop.working_copy.refs import run_branch
@@ -89,6 +89,7 @@ async def adopt(
     left = left_state.find(context, store)
     # Before anything is checked out: a rebase leaves no branch checked out.
     await refuse_unfinished(context, left, ended_at)
+    await kept_index.recover(context)
     restore = await uncommitted_changes.put_aside_again(context)
     try:
         return await _adopt(context, store, receipt, left, ended_at, has_new_plan=has_new_plan)
@@ -147,11 +148,17 @@ async def _adopt(
         recorded_programs.carry_changes(context, snapshots, state.paths, ended_at)
     commits, gone = await run_commits.locate(context, receipt, known=state.known_tip, tip=state.tip)
     known = baseline.find(context)
+    base = await added_files.find_base(
+        context, state.known_tip, state.tip, was_working=_works(context, store), ended_at=ended_at
+    )
+    untracked = frozenset(known.untracked if known is not None else ())
+    added = await added_files.find_added(context, untracked, was=state.was, now=state.now, base=base, tip=state.tip)
     start = await baseline.adopt(
         context,
         state.paths,
         () if is_parallel else new_untracked,
         state.tip,
+        added=added.users,
         before=state.before,
         with_new_marks=state.was is not None,
         has_new_plan=has_new_plan,
@@ -167,6 +174,7 @@ async def _adopt(
         state.before, state.now.tree, state.tip, state.paths, state.committed, new_untracked, state.untracked
     )
     lines += await describe_files(context, files, start, has_new_plan=has_new_plan)
+    lines += describe_added(added.agents)
     lost = gone if loss is not None else await run_commits.find_lost(context, receipt, gone)
     reverted = await run_commits.find_reverted(context, receipt, known=receipt.tip or state.known_tip, tip=state.tip)
     lines += _describe_commits(receipt, commits, gone=gone, lost=lost, reverted=reverted)

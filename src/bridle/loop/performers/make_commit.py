@@ -73,6 +73,7 @@ class HookedMessage(Struct, frozen=True):
 async def make_commit(args: CommitArgs, context: RunContext) -> CommitResult:
     """Make one commit for a task, with trailers by which a second attempt finds it."""
     git, is_known = context.git, known_files.take_over(context, args.kind)
+    await kept_index.recover(context)
     start = args.copy_state.head or None if args.copy_state is not None else None
     if context.worker is None:
         say_all(context, await make_plain(context, start or args.tip))
@@ -217,9 +218,9 @@ async def say_failing_hook(context: RunContext) -> None:
     hooks = await recorded_hooks.find_unchanged(context) if context.settings.git_hooks == recorded_hooks.RUN else {}
     if PRE_COMMIT not in hooks:
         return
-    index = await kept_index.read(context.git)
+    index = await kept_index.keep(context)
     result = await _run(BASELINE, context, PRE_COMMIT, [str(hooks[PRE_COMMIT])])
-    await kept_index.restore(context.folder, index)
+    await kept_index.restore(context, index)
     if not result.passed:
         context.say(
             f"{_refusal(PRE_COMMIT, result)}\nIt fails before any work, and a commit that it refuses costs a try. If no"
@@ -233,9 +234,9 @@ async def _run_hooks(args: CommitArgs, context: RunContext, message: str) -> Hoo
     if not hooks:
         return HookedMessage(message)
     async with unchanged_by_checks(context) as fixed:
-        index = await kept_index.read(context.git)
+        index = await kept_index.keep(context)
         hooked = await _run_all(args, context, message, hooks)
-        left = await kept_index.restore(context.folder, index)
+        left = await kept_index.restore(context, index)
     staged = await kept_index.changed_names(context.git, index, left)
     changed = list(dict.fromkeys([*fixed.changed, *staged]))[:SHOWN_NAMES]
     for name in changed:

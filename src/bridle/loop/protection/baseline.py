@@ -146,21 +146,22 @@ async def adopt(
     new_untracked: Collection[str],
     tip: str,
     *,
+    added: Collection[str],
     before: str,
     with_new_marks: bool,
     has_new_plan: bool = False,
 ) -> Baseline:
     """Record the files that the user changed while no driver ran as they are now; leave all others as recorded.
 
-    The record before is kept: it is evidence of the results that were decided with it. `before`: the tree without the
-    user's changes. `with_new_marks`: files that are marked as unchanged now were marked by the user, not by a killed
-    agent.
+    The record before is kept: it is evidence of the results that were decided with it. `added`: untracked files that
+    the user has added to git. `before`: the tree without the user's changes. `with_new_marks`: files that are marked as
+    unchanged now were marked by the user, not by a killed agent.
     """
     old, changed = read(context), frozenset(paths)
     cached = await context.git.names("ls-files", "-z", "--cached")
     others = await context.git.names("ls-files", "-z", "--others", "--exclude-standard")
     gone = {name for name in changed if not os.path.lexists(context.folder / name)}
-    untracked = tuple(sorted(({*old.untracked} - {*cached} - gone) | {*new_untracked}))
+    untracked = tuple(sorted(({*old.untracked} - {*added} - gone) | {*new_untracked}))
     now = find_protected(context, sorted({*cached, *others, *_in_our_folder(context.folder)}))
     if has_new_plan:  # files that its checks name are protected as they are now
         changed |= {*now.paths} - {*old.protected.paths}

@@ -82,6 +82,15 @@ async def describe_files(
     return [*lines, *_describe_protected(found.paths, adopted, has_new_plan=has_new_plan)]
 
 
+def describe_added(names: Sequence[str]) -> list[str]:
+    """Return a line about untracked files of the user that only an agent has committed."""
+    if not names:
+        return []
+    them = "them" if len(names) > 1 else "it"
+    left = f"the next commit removes {them} from git, not from the folder"
+    return [f"an agent had committed {_names(names)}, which you left untracked: {left}"]
+
+
 async def _find_moves(context: RunContext, found: FoundFiles, changed: Collection[str]) -> list[_Move]:
     words = ("diff", "--name-status", "-z", "--find-renames", "--find-copies-harder", f"-l{_RENAME_LIMIT}")
     if found.before == found.now or not changed:
