@@ -126,8 +126,9 @@ def _assert_lines(here: Project, merge: str, mended: str) -> None:
     assert here.git("show", "--format=", "--name-only", mended) == "tests/fail.sh"
 
 
-# Commits its own file again and again, as a program that saves all changes does.
-COMMITS = "while :; do echo line >> mine; git add mine; git commit -q -m mine -- mine; sleep 0.05; done"
+# Commits its own file again and again from the first agent on, as a program that saves all changes does.
+COMMITS = """until [ -e ../beside/calls ]; do sleep 0.05; done
+for n in $(seq 60); do echo line >> mine; git add mine; git commit -q -m mine -- mine; sleep 0.05; done"""
 
 
 def test_a_program_that_commits_in_a_loop_keeps_no_task_from_being_done(tmp_path: Path) -> None:
