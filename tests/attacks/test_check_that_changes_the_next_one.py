@@ -46,6 +46,10 @@ def test_it_fails_and_the_next_one_runs_the_file_as_it_was(
     assert [check["exit_code"] != 0 for check in result["results"]] == [True, True]
     assert f"[it changed {file} while it ran" in result["results"][0]["output"]
     assert here.read(file) == FILES[file]
+    # The user may have edited it in that time.
+    kept = here.git("for-each-ref", "--format=%(refname)", "refs/bridle/taken-back").split()
+    assert f"[the change is kept as {kept[0]}]" in result["results"][0]["output"]
+    assert here.git("show", f"{kept[0]}:{file}") == text.replace("\\n", "\n").replace("\\t", "\t")
 
 
 def test_output_that_a_check_names_and_files_of_make_are_no_attack(tmp_path: Path) -> None:

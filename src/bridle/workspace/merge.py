@@ -85,16 +85,23 @@ async def overlay(git: Git, tree: str, source: str, paths: Collection[str]) -> s
     if not paths or tree == source:
         return tree
     wanted = frozenset(paths)
-    index = private_indexes.private_index_path(await git.git_path("index"))
-    own = {"GIT_INDEX_FILE": str(index)}
     entries = [
         line
         for line in await git.names("ls-tree", "-r", "-z", "--full-tree", source)
         if line.partition("\t")[2] in wanted
     ]
+    return await tree_of_entries(git, entries, tree=tree, without=paths)
+
+
+async def tree_of_entries(
+    git: Git, entries: Collection[str], *, tree: str | None = None, without: Collection[str] = ()
+) -> str:
+    """Return a tree of these lines of `ls-tree`, added to those of `tree` that are not `without`."""
+    index = private_indexes.private_index_path(await git.git_path("index"))
+    own = {"GIT_INDEX_FILE": str(index)}
     try:
-        await git.run("read-tree", tree, variables=own)
-        listed = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        await git.run("read-tree", tree or "--empty", variables=own)
+        listed = b"".join(os.fsencode(path) + b"\0" for path in without)
         await git.run("update-index", "--force-remove", "-z", "--stdin", stdin=listed, variables=own)
         added = b"".join(os.fsencode(entry) + b"\0" for entry in entries)
         await git.run("update-index", "-z", "--index-info", stdin=added, variables=own)

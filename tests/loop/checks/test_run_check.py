@@ -194,6 +194,8 @@ def test_reverted_changes_are_kept_under_a_ref(here: Repository) -> None:
     assert not (here.folder / "note.txt").exists()
     kept = here.git("for-each-ref", "--format=%(refname)", "refs/bridle/taken-back").split()
     assert [here.git("show", f"{ref}:note.txt") for ref in kept] == ["precious\n"]
+    assert any(kept[0] in line for line in here.printed)
+    assert here.git("cat-file", "-t", kept[0]) == "commit\n"
 
 
 def test_a_check_that_deletes_the_repositorys_files_destroys_nothing(here: Repository) -> None:

@@ -100,6 +100,21 @@ def test_an_amended_commit_is_kept_by_undo_before_and_after_the_run_goes_on(tmp_
     assert here.git("show", f"{undo(here)}:one") == "mine"
 
 
+def test_a_second_change_before_the_next_iteration_does_not_hide_the_first(tmp_path: Path) -> None:
+    here = make_project(tmp_path, TWO_TASKS, MAKES_FILE)
+    run_plan(here, 3, "--max-iterations", "1")
+    here.git("commit", "-q", "--amend", "-m", "another message")
+    assert here.bridle("resume").returncode == 3  # finds it, and executes nothing
+    user_commit(here, "mine")
+    assert here.bridle("resume", "--max-iterations", "9").returncode == 0
+    document = status(here)
+    on_branch = here.git("rev-list", document["branch"]).split()
+    assert [task["commit"] in on_branch for task in document["tasks"]] == [True, True]
+    assert len(document["found"]) == len(set(document["found"]))
+    assert len(here.calls()) == 2
+    assert_replays(here)
+
+
 def test_undo_at_a_pause_keeps_unfinished_work_and_needs_no_hook(tmp_path: Path) -> None:
     agent = MAKES_FILE + "\nif task == 'Two': os.remove('two'); open('base', 'w').write('x'); open('half \"', 'w')"
     here = make_project(tmp_path, TWO_TASKS, agent, base="base\n")

@@ -146,7 +146,9 @@ async def _adopt(
         await _carry_snapshots(context, snapshots, state)
         await fixed_tree.carry_changes(context, state.paths)
         recorded_programs.carry_changes(context, snapshots, state.paths, ended_at)
-    commits, gone = await run_commits.locate(context, receipt, known=state.known_tip, tip=state.tip)
+    # Since the tip of the process: it may not know yet what an earlier driver has found.
+    known_tip = receipt.tip or state.known_tip
+    commits, gone = await run_commits.locate(context, receipt, known=known_tip, tip=state.tip)
     known = baseline.find(context)
     base = await added_files.find_base(
         context, state.known_tip, state.tip, was_working=_works(context, store), ended_at=ended_at
@@ -176,8 +178,10 @@ async def _adopt(
     lines += await describe_files(context, files, start, has_new_plan=has_new_plan)
     lines += describe_added(added.agents)
     lost = gone if loss is not None else await run_commits.find_lost(context, receipt, gone)
-    reverted = await run_commits.find_reverted(context, receipt, known=receipt.tip or state.known_tip, tip=state.tip)
-    lines += _describe_commits(receipt, commits, gone=gone, lost=lost, reverted=reverted)
+    reverted = await run_commits.find_reverted(context, receipt, known=known_tip, tip=state.tip)
+    described = _describe_commits(receipt, commits, gone=gone, lost=lost, reverted=reverted)
+    earlier = undelivered.lines if undelivered is not None else ()
+    lines += [line for line in described if line not in earlier]
     found = UserChanges(
         number=number,
         before=receipt.tip,
@@ -186,7 +190,7 @@ async def _adopt(
         gone=tuple(dict.fromkeys([*gone, *reverted])),
         lost=tuple(lost),
         copies=_join_copies(undelivered, moved),
-        lines=(*(undelivered.lines if undelivered else ()), *(loss.lines if loss else ()), *lines),
+        lines=(*earlier, *(loss.lines if loss else ()), *lines),
     )
     user_messages.send(store, FOUND, {**msgspec.to_builtins(found), "snapshot": state.now.ref})
     for line in lines:

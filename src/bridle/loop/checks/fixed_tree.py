@@ -33,7 +33,7 @@ from bridle.workspace.repair import git_leftovers
 from bridle.workspace.repair.git_leftovers import Leftovers
 from bridle.workspace.restore import restore_files, stage
 
-# Trees with reverted changes of checks, under the run's id.
+# Commits with reverted changes of checks, under the run's id.
 TAKEN_BACK = "refs/bridle/taken-back/"
 
 # The keeper of a killed Bridle ends its checks; on a loaded machine this takes some seconds.
@@ -53,6 +53,8 @@ class CheckedTree(Struct):
     """The tree of all files that are not ignored, byte for byte."""
     changed: list[str] = field(default_factory=list)
     """Files that the checks changed and that were reverted; set when they have ended."""
+    kept: str = ""
+    """The ref that keeps the reverted files as they were; set when the checks have ended."""
     reports: list[FileReport] = field(default_factory=list)
     """What the checks changed that is in no tree, and that was restored or is to be looked at; set when they ended."""
     ignored: list[str] | None = None
@@ -122,7 +124,7 @@ async def fixed_tree(context: RunContext, *, is_known: bool = False) -> AsyncIte
         checked.ignored = found.ignored if found is not None else None
         # Git takes a file as unchanged whose conversion for a commit is the same.
         is_unchanged = found is not None and not found.changed and not files_index.converts(context.git)
-        checked.changed = [] if is_unchanged else await _revert_changes(context, exact, marked)
+        checked.changed, checked.kept = ([], "") if is_unchanged else await _revert_changes(context, exact, marked)
         await marks.set_again(context.git, marked)
         checked.changed += _describe_leftovers(left)
         await _restore_head(context, head, checked.changed)
@@ -165,19 +167,27 @@ def forget_interrupted(context: RunContext) -> None:
     _stem(context).with_suffix(".json").unlink(missing_ok=True)
 
 
-async def _revert_changes(context: RunContext, exact: str, marked: Marks) -> list[str]:
-    """Revert changes since the files were these, byte for byte; return the names."""
+async def keep_reverted(context: RunContext, tree: str) -> str:
+    """Return a ref that keeps a tree with reverted changes: the user may have written there during the check."""
+    ref = f"{TAKEN_BACK}{ids.check_id(context.run, what='run')}/{tree}"
+    commit = await snapshot.commit_tree(context.git, tree, [], "reverted after a check")
+    await snapshot.write_ref(context.git, ref, commit)
+    return ref
+
+
+async def _revert_changes(context: RunContext, exact: str, marked: Marks) -> tuple[list[str], str]:
+    """Revert changes since the files were these, byte for byte; return the names, and the ref that keeps them."""
     git = context.git
     after = await snapshot.tree_of_all(git)
     if after == exact:
-        return []
+        return [], ""
     grown = await _find_grown(context, exact, after)
     changed = [name for name in await snapshot.changes(git, exact, after) if name not in grown]
-    if changed:
-        # The user may have written there during the check: a ref keeps what is reverted.
-        await git.run("update-ref", "--no-deref", f"{TAKEN_BACK}{ids.check_id(context.run, what='run')}/{after}", after)
-        await restore_files(git, exact, leave=grown, marked=marked)
-    return changed
+    if not changed:
+        return [], ""
+    ref = await keep_reverted(context, after)
+    await restore_files(git, exact, leave=grown, marked=marked)
+    return changed, ref
 
 
 async def _find_grown(context: RunContext, before: str, after: str) -> frozenset[str]:

@@ -59,6 +59,8 @@ async def check(args: CheckArgs, context: RunContext) -> ChecksResult:
     changed = [*fixed.changed, *changed]
     for name in changed[:SHOWN_NAMES]:
         context.say(f"{args.task}: a check changed {name}; the change was reverted")
+    if fixed.kept:
+        context.say(f"{args.task}: what was reverted is kept as {fixed.kept}")
     empty = _without_tests(results) if args.when not in (BASELINE, BEFORE_WORK) else []
     for report in empty:
         context.say(f"{args.task}: `{report.path}`: {report.what}")

@@ -241,6 +241,8 @@ async def _run_hooks(args: CommitArgs, context: RunContext, message: str) -> Hoo
     changed = list(dict.fromkeys([*fixed.changed, *staged]))[:SHOWN_NAMES]
     for name in changed:
         context.say(f"{args.task}: a git hook changed {name}; the change was reverted")
+    if fixed.kept:
+        context.say(f"{args.task}: what was reverted is kept as {fixed.kept}")
     for report in fixed.reports[:SHOWN_NAMES]:
         context.say(f"{args.task}: after a git hook: {report.path}: {report.what}")
     reports = [*fixed.reports[:SHOWN_NAMES], *(FileReport(name, "changed or staged; reverted") for name in changed)]
