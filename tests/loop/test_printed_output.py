@@ -188,6 +188,7 @@ def test_an_agent_that_edits_the_test_is_reported_and_its_change_is_undone(rough
         "[Editor: iteration 1 (bridle-agent)",
         "reports done: I did Editor (0.0100 USD, N s)",
         f"restored editor.sh: it was changed, and the check `sh editor.sh` names it; {MAY_EDIT}",
+        "kept as REF",
         "check failed (1): sh editor.sh (N s)",
         "checks of other tasks passed: 2 (N s)",
         "[Editor: iteration 2 (bridle-agent)",

@@ -255,7 +255,7 @@ class WorkResult(CopyResult, frozen=True, kw_only=True):
 class ProtectResult(CopyResult, frozen=True, kw_only=True):
     """Which changes to protected files were undone, and what the user should look at."""
 
-    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"clock", "head", "outside", "untracked"})
+    omitted_if_empty: ClassVar[frozenset[str]] = frozenset({"clock", "head", "outside", "untracked", "kept"})
 
     untracked: tuple[str, ...] = ()
     """The user's untracked files among those that were restored."""
@@ -265,6 +265,8 @@ class ProtectResult(CopyResult, frozen=True, kw_only=True):
     changed: bool = False
     """Whether changes are left."""
     undone: tuple[FileReport, ...] = ()
+    kept: str = ""
+    """The ref with the files as they were before that; empty where none of them existed."""
     reported: tuple[FileReport, ...] = ()
 
 

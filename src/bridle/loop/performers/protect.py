@@ -107,8 +107,18 @@ async def protect(args: ProtectArgs, context: RunContext) -> ProtectResult:
         untracked=tuple(restored[:SHOWN_NAMES]),
         changed=bool(changes),
         undone=undone,
+        kept=await _find_kept(context, before, [report.path for report in undone[:SHOWN]]),
         reported=tuple(reported),
     )
+
+
+async def _find_kept(context: RunContext, before: str, paths: Sequence[str]) -> str:
+    """Return the ref with what was undone: the user may have written it while the agent worked; "" if nothing was."""
+    after = await snapshot.find(context.git, f"{before}-after") if before and paths else None
+    if after is None:
+        return ""
+    names = set(await context.git.names("ls-tree", "-r", "-z", "--name-only", "--full-tree", after.commit))
+    return after.ref if names.intersection(paths) else ""
 
 
 def _record_name(context: RunContext, path: Path) -> str:

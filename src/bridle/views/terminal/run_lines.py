@@ -160,6 +160,8 @@ def _finished(args: Arguments[Any], result: Result) -> Iterator[Segment]:
         case ProtectResult():
             for undone in result.undone:
                 yield f"restored {undone.path}: {undone.what}", "state.denied"
+            if result.kept:
+                yield f"kept as {result.kept}", "dim"
             for report in result.reported:
                 yield f"note: {report.path}: {report.what}", "state.denied"
         case CommitResult():
