@@ -22,8 +22,8 @@ from bridle.workspace.git_folder.replace_files import Change
 from bridle.workspace.git_folder.tree_objects import Difference, Trees, read_loose
 from bridle.workspace.git_folder.write_git_files import replace_under_lock
 
-# Beyond so many files git is faster than its start is slow.
-MOST_FILES = 50
+# Beyond so many files git is much faster than its start is slow.
+MOST_FILES = 20
 _FILE_MODES = frozenset({replace_files.FILE, replace_files.PROGRAM, replace_files.LINK})
 _FALSE, _TRUE = frozenset({"false", "no", "off", "0"}), frozenset({"true", "yes", "on", "1"})
 # With one of these settings a checkout is more than files with the bytes of their blobs.

@@ -1,8 +1,8 @@
 """Change files of a working copy from one tree to another without overwriting what another program writes.
 
-A file that goes is renamed into a folder of the git folder, and the new one is linked to its name, which fails where
-there is a file. In the end each of the old files is compared with its blob: one that differs was changed by another
-program at that moment, and is put back. A killed process leaves that folder with the files that it has renamed.
+A file that goes is renamed into the git folder, and the new one, which is there too, is linked to its name, which fails
+where there is a file. In the end each of the old files is compared with its blob: one that differs was changed by
+another program at that moment, and is put back. A killed process leaves the files that it has renamed.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ from bridle.workspace.git_folder.tree_objects import Difference, Entry
 # Larger files are left to git, which does not read them into memory.
 LIMIT_BYTES = 4 * 1024 * 1024
 FILE, PROGRAM, LINK = b"100644", b"100755", b"120000"
-_FOLDER_NAME = re.compile(r"bridle-(\d+)-[0-9a-f]{32}\.replaced")
-# Its blob, by which the next process knows whether the file may be removed.
-_OLD_NAME = re.compile(r"\d+-(\d{6})-([0-9a-f]+)\.old")
+# Our process, and the blob of an old file, by which the next process knows whether it may be removed.
+_NAME = re.compile(r"bridle-(\d+)-[0-9a-f]{32}-\d+(?:\.new|-(\d{6})-([0-9a-f]+)\.old)")
 _NO_FILE = Entry(b"", "")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 
@@ -42,7 +41,7 @@ class Change(NamedTuple):
 
 
 class _Replacement(NamedTuple):
-    """A change that is made, and the names of its files in the folder."""
+    """A change that is made, and the names of its files in the git folder."""
 
     change: Change
     old: str
@@ -57,40 +56,38 @@ def replace_files(own: str, top: Path, changes: Sequence[Change]) -> list[os.sta
     """
     try:
         pending = [change for change in changes if not _is_done(top, change.file)]
-        if pending:
-            _replace_all(own, top, pending)
-        return [_facts(top, change.file) for change in changes]
+        written = _replace_all(own, top, pending) if pending else {}
+        return [_facts(top, change.file, written.get(change.file.path)) for change in changes]
     except (OSError, DiskError) as error:
         raise NeedsGit from error
 
 
 def clear_replaced(own: Path) -> None:
     """Remove the files that killed processes have renamed; one that was changed at that moment stays."""
-    for name in os.listdir(own):
-        owner = _FOLDER_NAME.fullmatch(name)
-        entry = census.find_process(int(owner[1])) if owner is not None else None
-        if owner is None or (entry is not None and entry.is_alive):
-            continue
-        with suppress(OSError), _open(own / name) as folder:
-            for inner in os.listdir(folder):
-                old = _OLD_NAME.fullmatch(inner)
-                if old is None or _is(folder, inner, Entry(old[1].encode("ascii"), old[2])):
-                    os.unlink(inner, dir_fd=folder)
-            os.rmdir(own / name)
+    with _open(own) as folder:
+        for name in os.listdir(own):
+            parts = _NAME.fullmatch(name)
+            owner = census.find_process(int(parts[1])) if parts is not None else None
+            if parts is None or (owner is not None and owner.is_alive):
+                continue
+            if parts[2] is None or _is(folder, name, Entry(parts[2].encode("ascii"), parts[3])):
+                with suppress(OSError):
+                    os.unlink(name, dir_fd=folder)
 
 
-def _replace_all(own: str, top: Path, pending: Sequence[Change]) -> None:
-    path = f"{own}/bridle-{os.getpid()}-{ids.new_token()}.replaced"
-    os.mkdir(path, 0o700)
-    replacements = [_name(number, change) for number, change in enumerate(pending)]
+def _replace_all(own: str, top: Path, pending: Sequence[Change]) -> dict[bytes, os.stat_result]:
+    """Replace these files; return the facts of each new one."""
+    written: dict[bytes, os.stat_result] = {}
+    start = f"bridle-{os.getpid()}-{ids.new_token()}"
+    replacements = [_name(f"{start}-{number}", change) for number, change in enumerate(pending)]
     # New files first, so that no folder is removed which gets another file.
     replacements.sort(key=lambda each: each.change.file.after is None)
-    with _open(path) as folder:
+    with _open(own) as folder:
         try:
-            _check_links(folder)
             for each in replacements:
-                if each.change.file.after is not None:
-                    _write_new(folder, each.new, each.change.file.after.mode, each.change.content)
+                file = each.change.file
+                if file.after is not None:
+                    written[file.path] = _write_new(folder, each.new, file.after.mode, each.change.content)
             for each in replacements:
                 _replace(folder, top, each)
         finally:
@@ -98,34 +95,27 @@ def _replace_all(own: str, top: Path, pending: Sequence[Change]) -> None:
                 with suppress(FileNotFoundError):
                     os.unlink(each.new, dir_fd=folder)
             are_untouched = [_settle(folder, top, each) for each in replacements]
-            with suppress(OSError):  # with a file that cannot be put back
-                os.rmdir(path)
     if not all(are_untouched):
         raise NeedsGit
+    return written
 
 
-def _name(number: int, change: Change) -> _Replacement:
+def _name(start: str, change: Change) -> _Replacement:
     mode, blob = change.file.before or (FILE, "0")
-    return _Replacement(change, f"{number}-{mode.decode('ascii')}-{blob}.old", f"{number}.new")
+    return _Replacement(change, f"{start}-{mode.decode('ascii')}-{blob}.old", f"{start}.new")
 
 
-def _check_links(folder: int) -> None:
-    """Raise OSError, before any change, where the file system has no hard links."""
-    os.close(os.open("0.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder))
-    os.link("0.new", "1.new", src_dir_fd=folder, dst_dir_fd=folder)
-    for name in ("0.new", "1.new"):
-        os.unlink(name, dir_fd=folder)
-
-
-def _write_new(folder: int, name: str, mode: bytes, content: bytes) -> None:
+def _write_new(folder: int, name: str, mode: bytes, content: bytes) -> os.stat_result:
+    """Write a file; return its facts."""
     if mode == LINK:
         os.symlink(content, name, dir_fd=folder)
-        return
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
     # As of the files that git writes, the umask decides about the permissions.
     flags, permissions = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o777 if mode == PROGRAM else 0o666
     fd = os.open(name, flags, permissions, dir_fd=folder)
     try:
         disk.write_all(fd, content)
+        return os.fstat(fd)
     finally:
         os.close(fd)
 
@@ -145,7 +135,7 @@ def _replace(folder: int, top: Path, each: _Replacement) -> None:
 def _settle(folder: int, top: Path, each: _Replacement) -> bool:
     """Remove the old file; put it back where it was changed, or has no new one; return whether it was not changed.
 
-    One that cannot be put back, because there is another file of its name, stays in the folder.
+    One that cannot be put back, because there is another file of its name, stays in the git folder.
     """
     file = each.change.file
     if not _exists(folder, each.old):
@@ -165,11 +155,16 @@ def _settle(folder: int, top: Path, each: _Replacement) -> bool:
 
 def _put_back(folder: int, old: str, parent: int, last: str) -> None:
     """Move a file back, or the folder that another program has made of it; OSError where there is another file."""
-    if stat.S_ISDIR(os.stat(old, dir_fd=folder, follow_symlinks=False).st_mode):
-        os.rename(old, last, src_dir_fd=folder, dst_dir_fd=parent)  # only over an empty folder
-        return
-    os.link(old, last, src_dir_fd=folder, dst_dir_fd=parent, follow_symlinks=False)
-    os.unlink(old, dir_fd=folder)
+    try:
+        os.link(old, last, src_dir_fd=folder, dst_dir_fd=parent, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError:  # a folder, or a file system without such links
+        if _exists(parent, last):
+            raise
+        os.rename(old, last, src_dir_fd=folder, dst_dir_fd=parent)
+    else:
+        os.unlink(old, dir_fd=folder)
 
 
 def _is_done(top: Path, file: Difference) -> bool:
@@ -184,16 +179,21 @@ def _is_done(top: Path, file: Difference) -> bool:
     return found == file.after
 
 
-def _facts(top: Path, file: Difference) -> os.stat_result | None:
-    """Return the facts of a file; None where it is not the wanted one."""
+def _facts(top: Path, file: Difference, written: os.stat_result | None) -> os.stat_result | None:
+    """Return the facts of a file, which may be the one that was written; None where it is not the wanted one."""
     if file.after is None:
         return None
     try:
         with _open_parent(top, file.path) as (parent, last):
             facts = os.stat(last, dir_fd=parent, follow_symlinks=False)
-            return facts if _is(parent, last, file.after) else None
+            is_same = written is not None and _version(facts) == _version(written)
+            return facts if is_same or _is(parent, last, file.after) else None
     except OSError:
         return None
+
+
+def _version(facts: os.stat_result) -> tuple[int, ...]:
+    return facts.st_ino, facts.st_mode, facts.st_size, facts.st_mtime_ns
 
 
 def _is(folder: int, name: str, wanted: Entry | None) -> bool:
@@ -243,7 +243,7 @@ def _remove_empty_folders(top: Path, path: bytes) -> None:
 
 @contextmanager
 def _open(path: str | Path) -> Iterator[int]:
-    fd = os.open(path, _FOLDER)
+    fd = os.open(path, _FOLDER & ~os.O_NOFOLLOW)
     try:
         yield fd
     finally:
