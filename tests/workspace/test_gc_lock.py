@@ -166,6 +166,15 @@ def test_a_killed_holder_blocks_neither_git_nor_the_next_holder(tmp_path: Path) 
     assert asyncio.run(is_held(repo))
 
 
+def test_a_lock_file_that_a_killed_git_left_is_waited_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo = make_repository(tmp_path / "r")
+    (repo.folder / ".git/gc.pid.lock").write_text("")
+    for seconds in (0.2, 600):
+        monkeypatch.setattr(gc_lock, "OTHER_SECONDS", seconds)
+        assert not asyncio.run(is_held(repo))
+    assert not (repo.folder / ".git/gc.pid").exists()
+
+
 def test_a_folder_that_cannot_be_written_or_is_no_repository_is_no_obstacle(tmp_path: Path) -> None:
     async def hold(folder: Path) -> None:
         async with gc_lock.hold(Git(folder)):

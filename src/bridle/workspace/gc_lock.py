@@ -114,7 +114,8 @@ def _leave(common: str) -> None:
 
 async def _take(path: Path, git: Git) -> int | None:
     """Take the lock; return the inode of its file, or None where it cannot be had."""
-    started = clock.monotonic()
+    started = since = clock.monotonic()
+    last: tuple[int, int] | None = None
     while True:
         limit_seconds = WAIT_SECONDS
         try:
@@ -126,11 +127,15 @@ async def _take(path: Path, git: Git) -> int | None:
         else:
             if inode is not None:
                 return inode
-        seen = file_identity(path)
-        if clock.monotonic() - started >= limit_seconds or (seen is not None and seen == _given_up.get(path)):
+            limit_seconds = OTHER_SECONDS
+        seen = file_identity(path) or file_identity(path.with_name(f"{FILE}.lock"))
+        now = clock.monotonic()
+        last, since = seen, now if seen != last else since
+        is_too_long = now - since >= limit_seconds or now - started >= WAIT_SECONDS
+        if is_too_long or (seen is not None and seen == _given_up.get(path)):
             _given_up[path] = seen
             return None
-        await asyncio.sleep(POLL_SECONDS)
+        await asyncio.sleep(POLL_SECONDS if seen is not None else 0)  # at once, before the next one begins
 
 
 def _try(path: Path) -> int | None:
@@ -154,8 +159,10 @@ async def _patience(path: Path, git: Git) -> float:
     """Return how many seconds to wait for the process that holds the lock; remove the lock of one that was killed."""
     seen = _inode(path)
     data = disk.read_part(path, _LIMIT_BYTES)
-    if not data:  # it begins, or has ended just now; None also for what is not a file
-        return OTHER_SECONDS if data is not None or seen is None else 0.0
+    if data is None:  # it has ended just now, or it is not a file
+        return WAIT_SECONDS if seen is None or _inode(path) != seen else 0.0
+    if not data:
+        return OTHER_SECONDS
     words = data.split()
     if len(words) != 2 or not words[0].isdigit() or words[1] != _host():
         return 0.0  # on another machine, or before its name was changed

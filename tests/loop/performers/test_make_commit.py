@@ -105,6 +105,7 @@ KILLING = {
 }
 
 
+@pytest.mark.without_sandbox("changes what the sandbox protects")
 @pytest.mark.parametrize("is_during_work", [True, False])
 @pytest.mark.parametrize("name", KILLING)
 def test_what_a_hook_had_staged_when_everything_was_killed_is_reverted(

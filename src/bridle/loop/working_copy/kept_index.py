@@ -97,7 +97,7 @@ async def recover(context: RunContext) -> None:
     if not os.path.lexists(file):
         return
     git, before = context.git, await _load(context)
-    if before is not None and (found := await _read(git)).data != before.data:
+    if before is not None and await changed_names(git, before, found := await _read(git)):
         await stale_git_locks.clear(context.folder)
         where = await _keep_found(context, found)
         if found.head == before.head or found.head is None or before.head is None:
