@@ -162,3 +162,10 @@ def test_the_first_task_does_not_run_its_red_check_a_second_time(tmp_path: Path)
     labels = [event["data"].get("label") for event in events(here, document["run"])]
     assert "One: checks before" not in labels
     assert "Two: checks before" in labels
+
+
+def test_what_a_check_changes_before_any_agent_is_said_with_its_owner(tmp_path: Path) -> None:
+    here = project(tmp_path, plan_of("test -f one", "echo x > made"), "open('one', 'w').close()")
+    done = here.bridle("run", "PLAN.md", "--sandbox", "off")
+    assert "\nbridle: baseline: a check changed made; the change was reverted\n" in f"\n{done.stderr}"
+    assert "bridle: : " not in done.stderr

@@ -34,18 +34,19 @@ async def check(args: CheckArgs, context: RunContext) -> ChecksResult:
 
     A second attempt after a crash starts with the files as they were before the first one.
     """
+    owner = args.task or BASELINE
     async with unchanged_by_checks(context, is_known=known_files.take_over(context, args.kind)) as fixed:
         bytecode.remove_new(context)
-        name, is_baseline = args.task or BASELINE, args.when == BASELINE
+        is_baseline = args.when == BASELINE
         passed_before = baseline_cache.read(context, fixed.work) if is_baseline else frozenset()
         checks = [check for check in args.checks if check.command not in passed_before]
         failed = await _set_up(context) if is_baseline and checks else None
         if failed is not None:
             results, changed = [failed], list[str]()
         elif context.settings.clean == CHECKOUT and checks:
-            results, changed = await _in_checkout(context, fixed, checks, name)
+            results, changed = await _in_checkout(context, fixed, checks, owner)
         else:
-            results, changed = await run_checks(context, checks, task=name), []
+            results, changed = await run_checks(context, checks, task=owner), []
         if is_baseline:
             await say_failing_hook(context)
             results = _with_known(args.checks, results)
@@ -58,14 +59,14 @@ async def check(args: CheckArgs, context: RunContext) -> ChecksResult:
         known_files.hand_over(context, args.kind)
     changed = [*fixed.changed, *changed]
     for name in changed[:SHOWN_NAMES]:
-        context.say(f"{args.task}: a check changed {name}; the change was reverted")
+        context.say(f"{owner}: a check changed {name}; the change was reverted")
     if fixed.kept:
-        context.say(f"{args.task}: what was reverted is kept as {fixed.kept}")
+        context.say(f"{owner}: what was reverted is kept as {fixed.kept}")
     empty = _without_tests(results) if args.when not in (BASELINE, BEFORE_WORK) else []
     for report in empty:
-        context.say(f"{args.task}: `{report.path}`: {report.what}")
+        context.say(f"{owner}: `{report.path}`: {report.what}")
     for report in fixed.reports[:SHOWN_NAMES]:
-        context.say(f"{args.task}: after a check: {report.path}: {report.what}")
+        context.say(f"{owner}: after a check: {report.path}: {report.what}")
     return ChecksResult(
         tree=fixed.work,
         passed=passed,
