@@ -18,6 +18,8 @@ from bridle.journal.format import codec
 from bridle.journal.stores.chain_file import read_chain
 from bridle.journal.upkeep.audit import audit
 from tests.loop.fixtures.fake_agent import Project, make_project
+from tests.loop.fixtures.loop_commands import MAKES_FILE, in_background
+from tests.run.fixtures.fake_agent import wait_until
 
 pytestmark = pytest.mark.xdist_group("audited")  # one run for all of them
 
@@ -199,3 +201,18 @@ def test_a_log_that_was_removed_is_a_fault(finished: tuple[Project, Path], tmp_p
         shutil.move(tmp_path / "kept", path)
     assert done.returncode == 1
     assert re.search(rf"(?m)^wrong: {path}: it is missing; journal/\S+ refers to it$", done.stdout)
+
+
+def test_a_run_at_work_has_no_problems(tmp_path: Path) -> None:
+    """It is compared up to the entry that was the newest when the comparison began."""
+    titles = [f"T{number}" for number in range(8)]
+    plan = "# T\n" + "".join(f"\n## {title}\nCheck: `test -f {title.lower()}`\n" for title in titles)
+    here = make_project(tmp_path, plan, MAKES_FILE)
+    found = []
+    with in_background(here, "run", "PLAN.md", "--json", "--parallel", "2") as child:
+        wait_until(here.calls)
+        while child.poll() is None:
+            found += [here.bridle(name) for name in ("audit", "replay")]
+    assert child.returncode == 0
+    assert [(done.stdout, done.stderr) for done in found if done.returncode != 0] == []
+    assert any("(waiting) agrees" in done.stdout for done in found)

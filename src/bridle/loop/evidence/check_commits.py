@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from bridle.engine.drive.driver_lock import find_driver
 from bridle.errors import GitError
 from bridle.ground.json_fields import JsonFields
 from bridle.journal.format import layout
@@ -25,6 +26,9 @@ from bridle.workspace.git import Git
 from bridle.workspace.inert_git import inert_git
 from bridle.workspace.repair.forged_objects import find_forged_in_commit
 
+# The effects that make commits.
+_COMMITS = (effects.COMMIT, effects.MERGE)
+
 
 class CommitFindings(Struct, frozen=True):
     """What is wrong with the commits of a run, and what is only missing."""
@@ -35,9 +39,12 @@ class CommitFindings(Struct, frozen=True):
 
 
 async def check_commits(run: Path, heads: Sequence[str], environment: dict[str, str]) -> CommitFindings:
-    """Compare the commits of a loop run with its journal, whose head at each entry is given."""
+    """Compare the commits of a loop run with its journal, whose head at each entry is given.
+
+    What a driver has recorded since is not compared.
+    """
     store = FileStore(run)
-    inputs, recorded = read_inputs(store), recorded_commits(store)
+    inputs, recorded = read_inputs(store), recorded_commits(store, last=len(heads))
     try:
         git = await inert_git(Path(inputs.repository), environment)
         found = {info.commit: info for info in await read_commits(git, ids=list(recorded))} if recorded else {}
@@ -60,7 +67,8 @@ async def check_commits(run: Path, heads: Sequence[str], environment: dict[str, 
         for name, what in forged.get(commit, {}).items():
             fault = f"the object {name} ({what}) was replaced: its content does not have this id"
             findings.wrong.append(Finding(f"commit {commit}", fault))
-    unrecorded = list(_unrecorded(run.name, listed, found, recorded))
+    newer = _recorded_since(run, listed)
+    unrecorded = list(_unrecorded(run.name, [info for info in listed if info.commit not in newer], found, recorded))
     findings.wrong.extend(unrecorded)
     if moved is not None and not unrecorded:
         findings.wrong.append(Finding(f"branch {inputs.branch}", moved))
@@ -72,8 +80,8 @@ async def branch_fault(git: Git, store: FileStore) -> str | None:
 
     Nothing is said about a branch that does not exist any more.
     """
+    last = _last_tip(store)  # before the branch, which a driver moves before it records that
     branch = await git.object(f"refs/heads/{read_inputs(store).branch}")
-    last = _last_tip(store)
     if branch is None or last is None or await git.object(f"{last}^{{commit}}") is None:
         return None
     if await is_ancestor(git, last, branch):
@@ -95,15 +103,33 @@ def _last_tip(store: FileStore) -> str | None:
     return max(tips)[1] if tips else None
 
 
-def recorded_commits(store: FileStore) -> dict[str, str]:
-    """Return the commits that effects of a run have made, and the file of the entry that records each."""
+def recorded_commits(store: FileStore, *, last: int | None = None) -> dict[str, str]:
+    """Return the commits that effects of a run have made up to an entry, and the file of that which records each."""
     commits: dict[str, str] = {}
     for effect in store.state().resolved:
-        if effect.kind in (effects.COMMIT, effects.MERGE) and effect.status == RESOLVED_OK:
+        if last is not None and effect.resolution is not None and effect.resolution.seq > last:
+            continue
+        if effect.kind in _COMMITS and effect.status == RESOLVED_OK:
             commit = JsonFields(store.result(effect).value).text("commit")
             if commit is not None:
                 commits.setdefault(commit, _entry_file(effect))
     return commits
+
+
+def _recorded_since(run: Path, listed: Sequence[CommitInfo]) -> set[str]:
+    """Return the listed commits that are recorded by now, or that a driver has made and is about to record."""
+    has_driver = find_driver(run) is not None
+    store = FileStore(run)
+    requested = [one.request.seq for one in store.state().effects.values() if one.is_pending and one.kind in _COMMITS]
+    newer = set(recorded_commits(store))
+    if has_driver and requested:
+        newer.update(info.commit for info in listed if _named_entry(info) in requested)
+    return newer
+
+
+def _named_entry(info: CommitInfo) -> int:
+    named = parse_head(info.trailers.get(JOURNAL, ""))
+    return 0 if named is None else named[0]
 
 
 def head_fault(info: CommitInfo, heads: Sequence[str]) -> str | None:
