@@ -101,6 +101,11 @@ CHECK_MESSES = (
     "echo a > stash.txt; git stash; echo b > stash.txt; git commit -qam b; git stash pop",
     "touch .git/index.lock",
     "echo 1 > pick.txt; git update-index --skip-worktree pick.txt",
+    "echo 1 > pick.txt; git update-index --assume-unchanged pick.txt",
+    DIVERGE.format("merge") + "git rebase other-merge",
+    DIVERGE.format("merge") + "git cherry-pick other-merge",
+    "echo a > pick.txt; git commit -qam a; echo b > pick.txt; git commit -qam b; git revert HEAD~1",
+    "git bisect start; git bisect bad; git bisect good HEAD~1",
 )
 
 

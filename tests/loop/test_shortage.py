@@ -28,6 +28,20 @@ keeper_client.start_child = start_without_threads
 main()
 """
 
+# From the start of the agent on, Bridle can take no more memory than this.
+WITHOUT_MEMORY = """
+import resource
+from bridle.cli.main import main
+from bridle.ground.descendants import keeper_client
+start_child = keeper_client.start_child
+def start_without_memory(descriptors):
+    start_child(descriptors)
+    pages = int(open("/proc/self/statm").read().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (20 << 20), -1))
+keeper_client.start_child = start_without_memory
+main()
+"""
+
 # The keeper, which starts the agent, can start no process. No limit holds for root: another real user has it.
 WITHOUT_PROCESSES = """
 import sys
@@ -63,8 +77,9 @@ def assert_continues(here: Project, done: subprocess.CompletedProcess[str], mess
     [
         (WITHOUT_THREADS, "the system cannot start another thread"),
         (WITHOUT_PROCESSES, "Resource temporarily unavailable"),
+        (WITHOUT_MEMORY, "the machine has no memory or no threads left"),
     ],
-    ids=["threads", "processes"],
+    ids=["threads", "processes", "memory"],
 )
 def test_a_shortage_at_the_start_of_an_agent_costs_no_try_and_no_iteration(
     tmp_path: Path, script: str, message: str
