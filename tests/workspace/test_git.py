@@ -81,6 +81,15 @@ def test_what_a_commit_and_a_ref_need_is_synced(tmp_path: Path) -> None:
     assert set(synced) >= {"add", "write-tree", "commit", "update-ref"}  # blobs, trees, the commit and refs
 
 
+def test_any_number_of_new_files_is_synced_at_once(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r")
+    traced, events = trace_git(repo, tmp_path)
+    write(repo.folder, {f"{number}.txt": str(number) for number in range(20)})
+    assert asyncio.run(commit(traced, "s\n")) is not None
+    listed = [json.loads(line) for line in events.read_text().splitlines()]
+    assert sum(int(event["value"]) for event in listed if event.get("key") == "fsync/hardware-flush") < 20
+
+
 def test_no_object_is_taken_for_another_one(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "r")
     git(repo.folder, "commit", "-q", "--allow-empty", "-m", "true")
