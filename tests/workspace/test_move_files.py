@@ -7,7 +7,7 @@ import os
 import random
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -18,11 +18,30 @@ from bridle.ground import disk
 from bridle.workspace import move_files
 from bridle.workspace.git import Git
 from bridle.workspace.git_folder import index_content, replace_files
+from bridle.workspace.git_folder.index_content import Index
+from bridle.workspace.git_folder.replace_files import Change
 from tests.sizes import SIZES
 from tests.workspace.fixtures.repositories import git, read_tree, write
 
 # Changes are frequent, and sometimes a file becomes a folder or a link.
-NAMES = ("a", "b.txt", "b", "c/d", "c/e", "c/f/g", "c.txt", "h/i/j", "h/i.txt", "j k", "ü", "-x", "l\n", "c/f/m/n")
+NAMES = (
+    "a",
+    "b.txt",
+    "b",
+    "c/d",
+    "c/e",
+    "c/f/g",
+    "c.txt",
+    "h/i/j",
+    "h/i.txt",
+    "j k",
+    "ü",
+    "-x",
+    "l\n",
+    "c/f/m/n",
+    "h/i",
+    "c/f",
+)
 KINDS = ("file", "file", "file", "program", "link")
 Files = dict[str, tuple[str, str]]
 SEEDS = range(max(40, SIZES.hypothesis_examples // 2))
@@ -479,6 +498,59 @@ def test_a_file_system_without_links_or_space_changes_nothing(tmp_path: Path, mo
             assert not move(repo, old, new)
         assert _bytes_of(repo.folder) == before
     assert move(repo, old, new)
+
+
+def test_a_file_that_is_made_where_there_are_no_links_is_not_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo, old, new = make(tmp_path / "r", BEFORE, AFTER)
+    path = repo.folder / "a.txt"
+
+    def fail(*_: object, **__: object) -> None:
+        path.write_text("of the user\n")
+        raise OSError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", fail)
+    assert not move(repo, old, new)
+    assert path.read_text() == "of the user\n"
+
+
+def test_git_still_compares_the_files_that_it_had_to_compare_before(tmp_path: Path) -> None:
+    """An index that is newer than a file hides its change: the time of the index stays."""
+    repo, old, new = make(tmp_path / "r", BEFORE, AFTER)
+    index, past = repo.folder / ".git/index", (1_700_000_000, 1_700_000_000)
+    for name in BEFORE:
+        os.utime(repo.folder / name, past, follow_symlinks=False)
+    git(repo.folder, "update-index", "--refresh")
+    os.utime(index, past)
+    write(repo.folder, {"same": "sane\n"})
+    os.utime(repo.folder / "same", past)
+    assert move(repo, old, new)
+    assert git(repo.folder, "-c", "core.trustctime=false", "diff-files", "--name-only").split() == ["same"]
+
+
+def test_an_index_with_marks_or_one_that_was_changed_since_is_left_to_git(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo, old, new = make(tmp_path / "r", BEFORE, AFTER)
+    index = repo.folder / ".git/index"
+    git(repo.folder, "update-index", "--assume-unchanged", "same")
+    git(repo.folder, "write-tree")  # the index has its tree again
+    before = index.read_bytes()
+    assert not move(repo, old, new)
+    assert index.read_bytes() == before
+    git(repo.folder, "update-index", "--no-assume-unchanged", "same")
+    git(repo.folder, "write-tree")
+
+    def stage(found: Index, changes: Iterable[Change]) -> bool:
+        write(repo.folder, {"staged": "of the user\n"})
+        git(repo.folder, "add", "staged")
+        return real(found, changes)
+
+    real = move_files._are_in
+    monkeypatch.setattr(move_files, "_are_in", stage)
+    assert not move(repo, old, new)
+    assert git(repo.folder, "ls-files", "staged").split() == ["staged"]
 
 
 def _assert_refused(repo: Git, old: str, new: str) -> None:
