@@ -82,6 +82,8 @@ SCENARIOS = (
             dialogue(
                 message("one"),
                 AwaitEvent("control_request"),
+                control("r0", subtype="mcp_status"),  # until it is answered the rest of the model's answer is read
+                AwaitEvent("control_response"),
                 control("r1", subtype="interrupt"),
                 AwaitEvent("result"),
                 message("two"),
