@@ -185,10 +185,3 @@ def test_a_folder_that_cannot_be_written_or_is_no_repository_is_no_obstacle(tmp_
     (repo.folder / ".git/gc.pid.lock").write_text("")  # a git begins at this moment, and does not go on
     (repo.folder / ".git/gc.pid").mkdir()
     asyncio.run(hold(repo.folder))
-
-
-def test_a_collection_beside_settings_that_git_cannot_read_is_waited_for(tmp_path: Path) -> None:
-    repo = make_repository(tmp_path / "r")
-    (repo.folder / ".git/config").write_text("[core\n")
-    with running(repo, "gc", seconds=0.5):
-        assert asyncio.run(is_held(Git(repo.folder)))

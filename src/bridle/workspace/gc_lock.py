@@ -15,7 +15,6 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import NamedTuple
 
-from bridle.errors import GitError
 from bridle.ground import clock, disk
 from bridle.ground.descendants import census
 from bridle.ground.git_folder import find_common_folder
@@ -175,15 +174,8 @@ async def _patience(path: Path, git: Git) -> float:
     command = disk.read_part(f"/proc/{pid}/cmdline", _LIMIT_BYTES) or b""
     if command and os.path.basename(command.split(b"\0")[0]) != b"git":
         return OTHER_SECONDS
-    return WAIT_SECONDS if not command or _PRUNES in command or await _may_prune_all(git) else 0.0
-
-
-async def _may_prune_all(git: Git) -> bool:
-    """Return whether the settings may say what is pruned; also where git cannot read them."""
-    try:
-        return "gc.pruneexpire" in await git.settings()
-    except GitError:
-        return True
+    may_prune = not command or _PRUNES in command or "gc.pruneexpire" in await git.settings()
+    return WAIT_SECONDS if may_prune else 0.0
 
 
 def _host() -> bytes:

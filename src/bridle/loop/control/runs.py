@@ -206,9 +206,8 @@ async def _leave(copy: RunContext, store: FileStore) -> None:
 
     One that git cannot record counts as left by a killed driver.
     """
-    with suppress(DiskError, OSError):  # the run has its receipt all the same
-        for name in damaged_files.restore(copy.folder, looks_at_all=True):
-            copy.say(f"restored .git/{name}, which git could not read any more")
+    for name in damaged_files.restore(copy.folder, looks_at_all=True):
+        copy.say(f"restored .git/{name}, which git could not read any more")
     async with gc_lock.hold(copy.git):
         await _leave_all(copy, store)
 
